@@ -1,0 +1,11 @@
+"""The ASGI entry point that the web server loads."""
+
+from __future__ import annotations
+
+import os
+
+os.environ.setdefault("DJANGO_SETTINGS_MODULE", "config.settings")
+
+from django.core.asgi import get_asgi_application  # noqa: E402
+
+application = get_asgi_application()

@@ -1,0 +1,181 @@
+"""The settings that the environment chooses; each is declared once, with its default and meaning."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from config.settings import database as _database
+from config.settings.env import Environment, SettingError
+from config.settings.logs import logging_configuration
+from config.settings.secrets import kept_secret
+from runtime import paths
+
+BASE_DIR = Path(__file__).resolve().parent.parent.parent
+VERSION = "0.1.0"
+
+env = Environment()
+
+env.section("General")
+DEBUG = env.boolean("LOCI_DEBUG", False, meaning="Show error pages with details. Never on a server others can reach.")
+MEMORY_ENABLED = env.boolean(
+    "MEMORY_ENABLED",
+    True,
+    meaning="Switch for all memory endpoints; off, they answer 503 and the rest works.",
+    prax="MEMORY_ENABLED",
+)
+LOCI_HOST = env.string("LOCI_HOST", "127.0.0.1", meaning="Address that the web server listens on.")
+LOCI_PORT = env.integer("LOCI_PORT", 8420, meaning="Port that the web server listens on.", minimum=1, maximum=65535)
+ALLOWED_HOSTS = env.words(
+    "LOCI_ALLOWED_HOSTS", "localhost,127.0.0.1,[::1]", meaning="Host names that requests may carry."
+)
+CSRF_TRUSTED_ORIGINS = env.words(
+    "LOCI_TRUSTED_ORIGINS", meaning="Origins behind a proxy, with scheme, that forms may be sent from."
+)
+LOCI_HTTPS = env.boolean(
+    "LOCI_HTTPS", False, meaning="The server is reached over HTTPS: secure cookies, HSTS, trust in X-Forwarded-Proto."
+)
+
+env.section("Places")
+DATA_DIRECTORY = env.path(
+    "LOCI_DATA_DIR",
+    paths.data_directory(),
+    shown="the user's data directory, `/var/lib/loci` for root",
+    meaning="Directory of the embedded database.",
+)
+CONFIG_DIRECTORY = env.path(
+    "LOCI_CONFIG_DIR",
+    paths.config_directory(),
+    shown="the user's configuration directory, `/etc/loci` for root",
+    meaning="Directory of generated secrets, the master key among them.",
+)
+KEYS_DIRECTORY = env.path(
+    "LOCI_KEYS_DIR",
+    paths.keys_directory(),
+    shown="`loci-keys` beside the data directory",
+    meaning="Directory of the key vault: the owners' root keys, wrapped by the master key.",
+)
+CACHE_DIRECTORY = env.path(
+    "LOCI_CACHE_DIR",
+    paths.cache_directory(),
+    shown="the user's cache directory, `/var/cache/loci` for root",
+    meaning="Directory of files that can be made again, such as the built embedding model.",
+)
+
+env.section("Secrets")
+MASTER_KEY = env.string(
+    "LOCI_MASTER_KEY",
+    meaning="The key that wraps all owners' keys: 32 bytes as base64 or 64 hex digits. "
+    "Generated once into the configuration directory when left out. Losing it loses every text.",
+    secret=True,
+    engram="OS keychain entry `openpawz`",
+)
+SECRET_KEY = env.string(
+    "LOCI_SECRET_KEY", meaning="Signs sessions and forms. Generated once when left out.", secret=True
+) or kept_secret(CONFIG_DIRECTORY, "secret.key")
+QUEUE_SIGNING_KEY = env.string(
+    "LOCI_QUEUE_KEY", meaning="Signs queued jobs, apart from LOCI_SECRET_KEY. Generated once when left out.", secret=True
+) or kept_secret(CONFIG_DIRECTORY, "queue.key")
+
+env.section("Database")
+_database_url = env.string(
+    "DATABASE_URL",
+    meaning="PostgreSQL of your own, as the application role: postgresql://loci_app:…@host/loci. "
+    "Without it the embedded server is used.",
+    secret=True,
+    prax="QDRANT_URL",
+)
+_schema_url = env.string(
+    "DATABASE_SCHEMA_URL",
+    meaning="The same database as the role that owns the tables; used by migrations only.",
+    secret=True,
+)
+LOCI_PG_BIN = env.string("LOCI_PG_BIN", meaning="Directory of the PostgreSQL programs, instead of the packaged ones.")
+LOCI_PG_USER = env.string(
+    "LOCI_PG_USER", meaning="System user that runs the embedded server when Loci runs as root; else uid 65534."
+)
+_pool = {
+    "min_size": env.integer("LOCI_DB_POOL_MIN", 1, meaning="Database connections the web process keeps open."),
+    "max_size": env.integer("LOCI_DB_POOL_MAX", 12, meaning="Most database connections of the web process.", minimum=1),
+    "timeout": env.number("LOCI_DB_POOL_TIMEOUT", 10, meaning="Seconds to wait for a free connection."),
+}
+USE_POOL = env.boolean(
+    "LOCI_DB_POOL", False, meaning="Use a connection pool; `manage.py up` sets it for the web process only."
+)
+EMBEDDED_DATABASE = not _database_url
+if _schema_url and not _database_url:
+    raise SettingError("DATABASE_SCHEMA_URL is set without DATABASE_URL. Set both, or neither.")
+_socket = paths.socket_directory(DATA_DIRECTORY)
+_app = _database.from_url(_database_url) if _database_url else _database.embedded(_socket, user="loci_app")
+_schema = (
+    _database.from_url(_schema_url or _database_url)
+    if _database_url
+    else _database.embedded(_socket, user="loci_owner")
+)
+DATABASES = {
+    "default": _database.connection(_app, pool=_pool if USE_POOL else None),
+    "schema": _database.connection(_schema, pool=None),
+}
+DATABASE_ROUTERS = ["config.routers.SchemaRouter"]
+DEFAULT_AUTO_FIELD = "django.db.models.BigAutoField"
+
+env.section("Embedding")
+EMBEDDING_PROVIDER = env.choice(
+    "EMBEDDING_PROVIDER",
+    "local",
+    ("local", "openai", "ollama", "fastembed", "stub", "none"),
+    meaning="Who turns texts into vectors. `local` runs in this process and downloads nothing; `none` is words only.",
+    prax="EMBEDDING_PROVIDER",
+    cortex="OllamaEmbedder, OpenAIEmbedder, StubEmbedder",
+)
+EMBEDDING_MODEL = env.string(
+    "EMBEDDING_MODEL",
+    meaning="Model name for the provider; each provider has its own default.",
+    prax="EMBEDDING_MODEL",
+    engram="Embedding model",
+)
+EMBEDDING_BASE_URL = env.string(
+    "EMBEDDING_BASE_URL",
+    meaning="Address of an OpenAI-compatible server, up to and without `/v1/embeddings`.",
+    prax="EMBEDDING_BASE_URL",
+    engram="Embedding base URL",
+)
+OLLAMA_BASE_URL = env.string(
+    "OLLAMA_BASE_URL", "http://localhost:11434", meaning="Address of Ollama.", prax="OLLAMA_BASE_URL"
+)
+EMBEDDING_API_KEY = env.string(
+    "EMBEDDING_API_KEY", meaning="Key for the embedding provider.", secret=True, prax="OPENAI_KEY"
+)
+EMBEDDING_TIMEOUT = env.number("EMBEDDING_TIMEOUT", 30, meaning="Seconds an embedding request may take.", minimum=0.1)
+EMBEDDING_MODEL_PATH = env.string(
+    "EMBEDDING_MODEL_PATH", meaning="Folder with the model files, for `fastembed` where no hub is reachable."
+)
+EMBEDDING_THREADS = env.integer(
+    "EMBEDDING_THREADS", 0, meaning="Threads of the local model; 0 lets it choose.", maximum=64
+)
+
+env.section("Language model")
+LLM_BASE_URL = env.string(
+    "LLM_BASE_URL", meaning="Address of an OpenAI-compatible chat server. Without it Loci works without an LLM."
+)
+LLM_API_KEY = env.string("LLM_API_KEY", meaning="Key for the chat server.", secret=True, prax="OPENAI_KEY")
+LLM_MODEL = env.string("LLM_MODEL", meaning="Model name when a route names none.")
+LLM_TIMEOUT = env.number("LLM_TIMEOUT", 60, meaning="Seconds a chat request may take.", minimum=0.1)
+LLM_ROUTES = env.mapping(
+    "LLM_ROUTES",
+    meaning="Per component of Loci: model, temperature, max_tokens, timeout, base_url.",
+    prax="llm_routing.yaml",
+)
+
+env.section("Jobs and limits")
+LOCI_WORKERS = env.integer("LOCI_WORKERS", 1, meaning="Job processes.", minimum=1, maximum=32)
+RATE_WRITE = env.string("LOCI_RATE_WRITE", "600/min", meaning="Write requests per agent key.")
+RATE_RECALL = env.string("LOCI_RATE_RECALL", "1200/min", meaning="Recall and context requests per agent key.")
+RATE_READ = env.string("LOCI_RATE_READ", "1200/min", meaning="Other read requests per agent key.")
+RATE_LOGIN_FAILURES = env.integer(
+    "LOCI_LOGIN_FAILURES", 10, meaning="Failed logins after which a name is locked for a while.", minimum=1
+)
+
+env.section("Logging")
+LOG_LEVEL = env.choice("LOCI_LOG_LEVEL", "INFO", ("DEBUG", "INFO", "WARNING", "ERROR"), meaning="Least level logged.")
+LOG_FORMAT = env.choice("LOCI_LOG_FORMAT", "text", ("text", "json"), meaning="Form of log lines.")
+LOGGING = logging_configuration(level=LOG_LEVEL, form=LOG_FORMAT)

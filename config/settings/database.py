@@ -1,0 +1,57 @@
+"""Database connections: settings compute them and never start a server."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+from urllib.parse import parse_qsl, unquote, urlsplit
+
+from config.settings.env import SettingError
+
+SCHEMES = frozenset({"postgres", "postgresql"})
+
+
+def from_url(url: str) -> dict[str, Any]:
+    """Turn `postgresql://user:password@host:port/name?option=value` into Django's connection settings.
+
+    Raises:
+        SettingError: another scheme, or no database name.
+    """
+    parts = urlsplit(url)
+    if parts.scheme not in SCHEMES:
+        raise SettingError("DATABASE_URL must begin with postgresql://. Loci runs on PostgreSQL only.")
+    name = unquote(parts.path.lstrip("/"))
+    if not name:
+        raise SettingError("DATABASE_URL names no database. Add it after the host: postgresql://host/loci.")
+    options = dict(parse_qsl(parts.query))
+    host = options.pop("host", None) or (unquote(parts.hostname) if parts.hostname else "")
+    return {
+        "NAME": name,
+        "USER": unquote(parts.username or ""),
+        "PASSWORD": unquote(parts.password or ""),
+        "HOST": host,
+        "PORT": str(parts.port or options.pop("port", "")),
+        "OPTIONS": options,
+    }
+
+
+def embedded(socket_directory: Path, *, user: str, name: str = "loci") -> dict[str, Any]:
+    """Give the connection settings of the embedded server for one of its roles."""
+    return {"NAME": name, "USER": user, "PASSWORD": "", "HOST": str(socket_directory), "PORT": "5432", "OPTIONS": {}}
+
+
+def connection(base: dict[str, Any], *, pool: dict[str, Any] | None) -> dict[str, Any]:
+    """Complete connection settings for Django; `pool` is set in the web process only, since workers fork."""
+    options = dict(base["OPTIONS"])
+    if pool is not None:
+        options["pool"] = pool
+    return {
+        **base,
+        "ENGINE": "django.db.backends.postgresql",
+        "OPTIONS": options,
+        "CONN_MAX_AGE": 0 if pool is not None else 600,
+        "CONN_HEALTH_CHECKS": True,
+        "DISABLE_SERVER_SIDE_CURSORS": True,
+        # Explicit, because a child process would otherwise put the test prefix on a name that has it already.
+        "TEST": {"NAME": base["NAME"]},
+    }

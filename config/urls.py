@@ -1,0 +1,7 @@
+"""The routes of the whole server."""
+
+from __future__ import annotations
+
+from django.urls import URLPattern, URLResolver
+
+urlpatterns: list[URLPattern | URLResolver] = []

@@ -1,0 +1,22 @@
+"""The app's configuration: composes the ports once per process."""
+
+from __future__ import annotations
+
+from django.apps import AppConfig
+from django.conf import settings
+
+
+class MemoryConfig(AppConfig):
+    """The memory app."""
+
+    name = "memory"
+    verbose_name = "Memory"
+
+    def ready(self) -> None:
+        """Install the keyring and give the job queue its own signing key."""
+        from django_q.conf import Conf
+
+        from memory.providers import composition
+
+        Conf.SECRET_KEY = settings.QUEUE_SIGNING_KEY
+        composition.install_keyring()

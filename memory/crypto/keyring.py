@@ -1,0 +1,157 @@
+"""The ring of owners' keys of this process: loads them from the vault, derives subkeys and keeps them for a short time."""
+
+from __future__ import annotations
+
+import hmac
+import threading
+import time
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, field
+from hashlib import blake2b, sha256
+from uuid import UUID
+
+from memory.crypto.derivation import derive, text_key
+from memory.crypto.sealing import Place, Sealed, seal, unseal
+from memory.errors import KeysUnavailable
+from memory.ports import KeyVault, OwnerKeys
+
+# How long another process may still use keys that this or another process has destroyed or rotated.
+LIFETIME_SECONDS = 60.0
+MOST_OWNERS = 4096
+
+
+@dataclass(slots=True)
+class OwnerRing:
+    """The derived keys of one owner."""
+
+    owner_id: UUID
+    keys: OwnerKeys
+    loaded_at: float
+    _text: dict[tuple[int, UUID | None], bytes] = field(default_factory=dict)
+    _named: dict[str, bytes] = field(default_factory=dict)
+
+    def seal(self, plain: str, *, place: Place, agent_id: UUID | None = None) -> Sealed:
+        """Encrypt a text with the newest version of the owner's text key."""
+        version = self.keys.text_version
+        return seal(plain, key=self._text_key(version, agent_id), version=version, place=place)
+
+    def unseal(self, value: Sealed, *, place: Place, agent_id: UUID | None = None) -> str:
+        """Decrypt a stored text; raises KeysUnavailable when its key version is gone or it does not open."""
+        return unseal(value, key=self._text_key(value.version, agent_id), place=place)
+
+    def word(self, token: str) -> int:
+        """Hash a token of the lexical index to a signed 64-bit number, keyed so that owners' words differ."""
+        return _signed64(token, self._purpose_key("words"))
+
+    def name(self, text: str) -> int:
+        """Hash a name, tag or path segment to a signed 64-bit number."""
+        return _signed64(text, self._purpose_key("names"))
+
+    def digest(self, text: str) -> bytes:
+        """Hash a whole content to 32 bytes, for uniqueness."""
+        return hmac.new(self._purpose_key("hashes"), text.encode(), sha256).digest()
+
+    def words(self, tokens: Iterable[str]) -> list[int]:
+        """Hash several tokens, in order."""
+        key = self._purpose_key("words")
+        return [_signed64(token, key) for token in tokens]
+
+    def _text_key(self, version: int, agent_id: UUID | None) -> bytes:
+        found = self._text.get((version, agent_id))
+        if found is None:
+            seed = self.keys.text_seeds.get(version)
+            if seed is None:
+                raise KeysUnavailable("The key of a stored text has been destroyed. The text cannot be read any more.")
+            found = text_key(self.keys.root, seed, version=version, agent_id=agent_id)
+            self._text[version, agent_id] = found
+        return found
+
+    def _purpose_key(self, purpose: str) -> bytes:
+        found = self._named.get(purpose)
+        if found is None:
+            found = self._named[purpose] = derive(self.keys.root, purpose=purpose)
+        return found
+
+
+def _signed64(text: str, key: bytes) -> int:
+    return int.from_bytes(blake2b(text.encode(), key=key, digest_size=8).digest(), "big", signed=True)
+
+
+class Keyring:
+    """Hands out owners' rings; safe to use from several threads."""
+
+    def __init__(
+        self, open_vault: Callable[[], KeyVault], *, monotonic: Callable[[], float] = time.monotonic
+    ) -> None:
+        """Build a ring over a vault.
+
+        Args:
+            open_vault: opens and checks the vault; called at the first use, so that commands without keys can run.
+            monotonic: gives seconds; replaced in tests.
+        """
+        self._open_vault = open_vault
+        self._vault: KeyVault | None = None
+        self._monotonic = monotonic
+        self._rings: dict[UUID, OwnerRing] = {}
+        self._lock = threading.Lock()
+
+    @property
+    def vault(self) -> KeyVault:
+        """Open the vault on first use; raises KeysUnavailable when the master key is missing or another one."""
+        if self._vault is None:
+            self._vault = self._open_vault()
+        return self._vault
+
+    def of(self, owner_id: UUID) -> OwnerRing:
+        """Give an owner's ring.
+
+        Raises:
+            KeysUnavailable: the vault has no keys for this owner, or they do not open.
+        """
+        now = self._monotonic()
+        ring = self._rings.get(owner_id)
+        if ring is not None and now - ring.loaded_at < LIFETIME_SECONDS:
+            return ring
+        keys = self.vault.load(owner_id)
+        with self._lock:
+            if ring is not None and ring.keys == keys:
+                ring.loaded_at = now
+                return ring
+            if len(self._rings) >= MOST_OWNERS:
+                self._rings.pop(next(iter(self._rings)))
+            ring = self._rings[owner_id] = OwnerRing(owner_id, keys, now)
+            return ring
+
+    def create(self, owner_id: UUID) -> OwnerRing:
+        """Make keys for a new owner."""
+        self.vault.create(owner_id)
+        return self.of(owner_id)
+
+    def destroy(self, owner_id: UUID) -> None:
+        """Destroy an owner's keys and forget them in this process."""
+        self.vault.destroy(owner_id)
+        self.forget(owner_id)
+
+    def forget(self, owner_id: UUID | None = None) -> None:
+        """Drop cached keys, of one owner or of all."""
+        with self._lock:
+            if owner_id is None:
+                self._rings.clear()
+            else:
+                self._rings.pop(owner_id, None)
+
+
+_installed: Keyring | None = None
+
+
+def install(keyring: Keyring | None) -> None:
+    """Set the ring that this process uses; done once by the composition of the application."""
+    global _installed
+    _installed = keyring
+
+
+def keyring() -> Keyring:
+    """Give the ring of this process; raises KeysUnavailable before one was installed."""
+    if _installed is None:
+        raise KeysUnavailable("No key vault has been set up in this process.")
+    return _installed

@@ -1,0 +1,146 @@
+"""Domain errors: the only exceptions that services raise on purpose.
+
+Each class carries a machine code and the HTTP status that fits it. Interfaces map them in one place each
+(problem+json, forms, exit codes). Messages say what happened, what was kept and what to do, without personal data.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any, ClassVar
+
+
+class LociError(Exception):
+    """Something went wrong."""
+
+    code: ClassVar[str] = "internal"
+    status: ClassVar[int] = 500
+
+    def __init__(self, message: str | None = None, *, code: str | None = None, **details: Any) -> None:
+        """Build the error.
+
+        Args:
+            message: one or more sentences for a person; the docstring of the class when left out.
+            code: a narrower machine code than the class's own.
+            details: plain values for the caller's program, without personal data.
+        """
+        self.message = message or (type(self).__doc__ or "").strip().splitlines()[0]
+        self.machine_code = code or type(self).code
+        self.details: Mapping[str, Any] = details
+        super().__init__(self.message)
+
+
+class InvalidInput(LociError):
+    """The request cannot be used as it stands. Nothing was stored."""
+
+    code = "input.invalid"
+    status = 422
+
+    def __init__(
+        self,
+        message: str | None = None,
+        *,
+        code: str | None = None,
+        field: str | None = None,
+        errors: Sequence[Mapping[str, Any]] | None = None,
+        **details: Any,
+    ) -> None:
+        """Build the error; `field` names the offending input, `errors` lists several."""
+        if field is not None:
+            details["field"] = field
+        if errors is not None:
+            details["errors"] = list(errors)
+        super().__init__(message, code=code, **details)
+
+
+class InvalidScope(InvalidInput):
+    """The scope is not one that can be used. Leave it out to use the key's default scope."""
+
+    code = "scope.invalid"
+
+
+class NotAuthenticated(LociError):
+    """No valid agent key or session came with the request."""
+
+    code = "auth.required"
+    status = 401
+
+
+class PermissionRefused(LociError):
+    """The key or login lacks the permission for this."""
+
+    code = "auth.forbidden"
+    status = 403
+
+
+class NotFound(LociError):
+    """There is nothing with this id here."""
+
+    code = "not_found"
+    status = 404
+
+
+class Conflict(LociError):
+    """The request conflicts with what is stored. Nothing was changed."""
+
+    code = "conflict"
+    status = 409
+
+
+class IdempotencyMismatch(InvalidInput):
+    """This idempotency key was used before with another body. Use a new key for a new request."""
+
+    code = "idempotency.mismatch"
+
+
+class TooLarge(LociError):
+    """The input is larger than the limit. Nothing was stored."""
+
+    code = "input.too_large"
+    status = 413
+
+
+class RateLimited(LociError):
+    """Too many requests in a short time. Wait and try again."""
+
+    code = "rate.limited"
+    status = 429
+
+
+class MemoryDisabled(LociError):
+    """Memory is switched off on this server (MEMORY_ENABLED=false). Nothing was stored or read."""
+
+    code = "memory.disabled"
+    status = 503
+
+
+class ProviderUnavailable(LociError):
+    """An outside provider did not answer usably."""
+
+    code = "provider.unavailable"
+    status = 503
+
+
+class EmbedderUnavailable(ProviderUnavailable):
+    """The embedder did not answer usably. Texts are stored, and recall works by words until it is back."""
+
+    code = "embedder.unavailable"
+
+
+class LanguageModelUnavailable(ProviderUnavailable):
+    """The language model did not answer usably."""
+
+    code = "llm.unavailable"
+
+
+class KeysUnavailable(LociError):
+    """The keys that protect stored text cannot be used. No text can be read or written."""
+
+    code = "keys.unavailable"
+    status = 503
+
+
+class OwnerRequired(LociError):
+    """A query over owned data was made outside an owner's scope. This is a programming error."""
+
+    code = "owner.required"

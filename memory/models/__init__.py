@@ -1,0 +1,62 @@
+"""The models, one file for each group of tables."""
+
+from memory.models.agent import Agent, AgentGroup, AgentKey, GroupMembership
+from memory.models.audit import AuditEvent
+from memory.models.history import MemoryAccess, MemoryLabel, MemorySource, MemoryVersion
+from memory.models.index import EmbeddingSpace, LexPosting, LexStats, MemoryVector, PendingVector
+from memory.models.memory import Memory
+from memory.models.owner import Owner, OwnerActivity, OwnerSettings, User
+from memory.models.requests import IdempotencyRecord, ProfileOverride, RecallRecord
+from memory.models.session import Session
+from memory.models.tenancy import TenantModel, current_owner, owner_scope
+from memory.models.vocabulary import (
+    GroupKind,
+    Kind,
+    LabelKind,
+    Role,
+    SpaceState,
+    Status,
+    SummaryLevel,
+    Tier,
+    Visibility,
+)
+from memory.models.work import DueWork
+
+__all__ = [
+    "Agent",
+    "AgentGroup",
+    "AgentKey",
+    "AuditEvent",
+    "DueWork",
+    "EmbeddingSpace",
+    "GroupKind",
+    "GroupMembership",
+    "IdempotencyRecord",
+    "Kind",
+    "LabelKind",
+    "LexPosting",
+    "LexStats",
+    "Memory",
+    "MemoryAccess",
+    "MemoryLabel",
+    "MemorySource",
+    "MemoryVector",
+    "MemoryVersion",
+    "Owner",
+    "OwnerActivity",
+    "OwnerSettings",
+    "PendingVector",
+    "ProfileOverride",
+    "RecallRecord",
+    "Role",
+    "Session",
+    "SpaceState",
+    "Status",
+    "SummaryLevel",
+    "TenantModel",
+    "Tier",
+    "User",
+    "Visibility",
+    "current_owner",
+    "owner_scope",
+]

@@ -1,0 +1,84 @@
+"""The two indexes of recall, vectors and postings, and the queue of vectors still to make.
+
+They are partitioned by owner and written and read by SQL of their own, so they have no single-column key.
+"""
+
+from __future__ import annotations
+
+from django.db import models
+from pgvector.django import HalfVectorField
+
+from memory.models.memory import Memory
+from memory.models.tenancy import OwnedRow, TenantForeignKey, TenantManager, TenantModel
+from memory.models.vocabulary import SpaceState
+
+
+class EmbeddingSpace(models.Model):
+    """The vectors of one model; two widths never meet. Not owned: it names a model and no person."""
+
+    id = models.AutoField(primary_key=True)
+    provider = models.CharField(max_length=32)
+    model = models.CharField(max_length=200)
+    dimension = models.PositiveIntegerField()
+    state = models.CharField(max_length=8, choices=SpaceState.choices, default=SpaceState.FILLING)
+    created_at = models.DateTimeField(auto_now_add=True)
+
+    class Meta:
+        constraints = [
+            models.UniqueConstraint(fields=["provider", "model", "dimension"], name="space_once"),
+            models.UniqueConstraint(
+                fields=["state"], condition=models.Q(state=SpaceState.ACTIVE), name="one_active_space"
+            ),
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.provider} {self.model} ({self.dimension})"
+
+
+class MemoryVector(OwnedRow):
+    """The vector of one memory in one space, of its text with personal data replaced by its kind."""
+
+    pk = models.CompositePrimaryKey("owner_id", "memory_id", "space_id")
+    memory = TenantForeignKey(Memory)
+    space = models.ForeignKey(EmbeddingSpace, on_delete=models.DO_NOTHING, db_index=False, related_name="+")
+    scope = models.UUIDField()
+    live = models.BooleanField(default=True)
+    vec = HalfVectorField()
+
+
+class LexPosting(OwnedRow):
+    """How often one keyed word stands in one memory; no positions are kept."""
+
+    pk = models.CompositePrimaryKey("owner_id", "term", "memory_id")
+    term = models.BigIntegerField()
+    memory = TenantForeignKey(Memory)
+    tf = models.SmallIntegerField()
+    length = models.SmallIntegerField()
+    scope = models.UUIDField()
+    live = models.BooleanField(default=True)
+
+
+class LexStats(models.Model):
+    """How many memories of an owner stand in the postings, and their summed length in tokens."""
+
+    owner = models.OneToOneField("memory.Owner", primary_key=True, on_delete=models.DO_NOTHING, related_name="+")
+    n = models.BigIntegerField(default=0)
+    total = models.BigIntegerField(default=0)
+
+    objects = TenantManager()
+
+    class Meta:
+        base_manager_name = "objects"
+
+
+class PendingVector(TenantModel):
+    """A memory whose vector in the active space is still to be made, because the embedder failed."""
+
+    memory = TenantForeignKey(Memory)
+    attempts = models.PositiveIntegerField(default=0)
+    next_at = models.DateTimeField()
+    created_at = models.DateTimeField(auto_now_add=True)
+
+    class Meta:
+        constraints = [models.UniqueConstraint(fields=["owner", "memory"], name="pending_vector_once")]
+        indexes = [models.Index(fields=["owner", "next_at"], name="pending_vector_due")]

@@ -1,0 +1,186 @@
+"""Tenancy: every row belongs to one owner, every statement names that owner, and the database checks it again.
+
+The first wall is here: managers that add the current owner to each query and refuse to run without one. The second
+is row-level security in the database, which reads the setting that `owner_scope` makes for the transaction.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
+from typing import Any, ClassVar, Self, TypeVar
+from uuid import UUID
+
+from django.db import DEFAULT_DB_ALIAS, connections, models, transaction
+
+from memory.errors import OwnerRequired
+from memory.ids import new_id
+
+OWNER_SETTING = "loci.owner"
+
+_current: ContextVar[UUID | None] = ContextVar("loci_owner", default=None)
+
+
+def current_owner() -> UUID:
+    """Give the owner of the present scope; raises OwnerRequired outside `owner_scope`."""
+    owner_id = _current.get()
+    if owner_id is None:
+        raise OwnerRequired
+    return owner_id
+
+
+def _tell_database(owner_id: UUID | None, using: str) -> None:
+    with connections[using].cursor() as cursor:
+        cursor.execute("SELECT set_config(%s, %s, true)", [OWNER_SETTING, str(owner_id) if owner_id else ""])
+
+
+@contextmanager
+def owner_scope(owner_id: UUID, *, using: str = DEFAULT_DB_ALIAS) -> Iterator[None]:
+    """Run the block in a transaction (or savepoint) in which only this owner's rows exist.
+
+    Scopes nest; leaving an inner one restores the outer owner. An error rolls the block back.
+    """
+    outer = _current.get()
+    nested = connections[using].in_atomic_block
+    with transaction.atomic(using=using):
+        if outer != owner_id or not nested:
+            _tell_database(owner_id, using)
+        token = _current.set(owner_id)
+        try:
+            yield
+        finally:
+            _current.reset(token)
+        # After an error the savepoint's rollback restores the setting; after success nobody else does.
+        if nested and outer != owner_id:
+            _tell_database(outer, using)
+
+
+R = TypeVar("R", bound=Any)
+M = TypeVar("M", bound=models.Model)
+
+
+def claim(row: R) -> R:
+    """Give a row to the current owner; raises OwnerRequired when it belongs to another one."""
+    owner_id = current_owner()
+    if row.owner_id is None:
+        row.owner_id = owner_id
+    elif row.owner_id != owner_id:
+        raise OwnerRequired("A row of one owner was to be written in the scope of another.")
+    return row
+
+
+class TenantQuerySet(models.QuerySet[M]):
+    """A queryset that is always limited to one owner and deletes in one statement."""
+
+    def delete(self) -> tuple[int, dict[str, int]]:
+        """Delete the rows in one statement; the database's own foreign keys take care of what hangs on them."""
+        count = self._raw_delete(self.db)  # type: ignore[attr-defined]
+        return count, {self.model._meta.label: count}
+
+    def bulk_create(self, objs: Iterable[M], *args: Any, **kwargs: Any) -> list[M]:
+        """Insert several rows of the current owner."""
+        rows = list(objs)
+        for row in rows:
+            claim(row)
+        return super().bulk_create(rows, *args, **kwargs)
+
+
+class TenantManager(models.Manager.from_queryset(TenantQuerySet)):  # type: ignore[misc]
+    """The manager of every owned table; also the base manager, so that `save`, refreshes and look-ups go through it."""
+
+    def get_queryset(self) -> TenantQuerySet[Any]:
+        """Give the current owner's rows; raises OwnerRequired outside `owner_scope`."""
+        queryset: TenantQuerySet[Any] = super().get_queryset().filter(owner_id=current_owner())
+        return queryset
+
+
+class TenantModel(models.Model):
+    """Base of every model whose rows belong to an owner.
+
+    In the database the primary key is `(owner_id, id)`, foreign keys between owned tables are composite, and
+    row-level security is forced; the migration operation `TenantTable` does that.
+    """
+
+    id = models.UUIDField(primary_key=True, default=new_id, editable=False)
+    owner = models.ForeignKey("memory.Owner", on_delete=models.DO_NOTHING, related_name="+", editable=False, db_index=False)
+
+    objects: ClassVar[TenantManager] = TenantManager()
+
+    class Meta:
+        abstract = True
+        base_manager_name = "objects"
+
+    owner_id: UUID
+
+    def claim(self) -> Self:
+        """Give the row to the current owner; raises OwnerRequired when it belongs to another one."""
+        return claim(self)
+
+    def save(self, *args: Any, **kwargs: Any) -> None:
+        """Insert or update the row within the current owner's scope."""
+        self.claim()
+        super().save(*args, **kwargs)
+
+    def delete(self, using: str | None = None, keep_parents: bool = False) -> tuple[int, dict[str, int]]:
+        """Delete the row within the current owner's scope."""
+        queryset = type(self)._base_manager.using(using) if using else type(self)._base_manager
+        return queryset.filter(pk=self.pk).delete()
+
+
+class OwnedRow(models.Model):
+    """Base of owned tables without an id of their own; their key begins with the owner."""
+
+    owner = models.ForeignKey("memory.Owner", on_delete=models.DO_NOTHING, related_name="+", db_index=False)
+
+    objects: ClassVar[TenantManager] = TenantManager()
+
+    class Meta:
+        abstract = True
+        base_manager_name = "objects"
+
+    owner_id: UUID
+
+    def claim(self) -> Self:
+        """Give the row to the current owner; raises OwnerRequired when it belongs to another one."""
+        return claim(self)
+
+    def save(self, *args: Any, **kwargs: Any) -> None:
+        """Insert or update the row within the current owner's scope."""
+        self.claim()
+        super().save(*args, **kwargs)
+
+
+class TenantForeignKey(models.ForeignKey):  # type: ignore[type-arg]
+    """A foreign key to another owned table, kept in the database as `(owner_id, <column>)`.
+
+    Args:
+        to: the owned model referred to.
+        when_deleted: what the database does when that row goes: `CASCADE`, `SET NULL` or `NO ACTION`.
+    """
+
+    ACTIONS = frozenset({"CASCADE", "SET NULL", "NO ACTION"})
+
+    def __init__(self, to: Any, *, when_deleted: str = "CASCADE", **kwargs: Any) -> None:
+        """Build the field; see the class for the arguments."""
+        if when_deleted not in self.ACTIONS:
+            raise ValueError(f"when_deleted is one of {', '.join(sorted(self.ACTIONS))}")
+        self.when_deleted = when_deleted
+        kwargs["on_delete"] = models.DO_NOTHING
+        kwargs["db_constraint"] = False
+        kwargs.setdefault("related_name", "+")
+        kwargs.setdefault("db_index", False)
+        super().__init__(to, **kwargs)
+
+    def deconstruct(self) -> tuple[str, str, Any, dict[str, Any]]:
+        """Describe the field for migrations."""
+        name, path, args, kwargs = super().deconstruct()
+        for implied in ("on_delete", "db_constraint"):
+            kwargs.pop(implied, None)
+        kwargs["when_deleted"] = self.when_deleted
+        return name, path, args, kwargs
+
+
+def tenant_models(models_: Collection[type[models.Model]]) -> list[type[models.Model]]:
+    """Pick the models that carry an owner, by their `owner` field."""
+    return [model for model in models_ if any(field.name == "owner" for field in model._meta.get_fields())]

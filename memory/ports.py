@@ -1,0 +1,143 @@
+"""Ports: what the core needs from the outside, as protocols.
+
+`memory.providers` holds the implementations and the composition; fakes pass the same contract tests as the real ones.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import datetime
+from typing import Any, Protocol, runtime_checkable
+from uuid import UUID
+
+import numpy as np
+from numpy.typing import NDArray
+
+Vectors = NDArray[np.float32]
+
+
+@runtime_checkable
+class Embedder(Protocol):
+    """Turns texts into unit vectors of one fixed width."""
+
+    @property
+    def provider(self) -> str:
+        """Name the kind of provider, for example `local` or `openai`."""
+
+    @property
+    def model(self) -> str:
+        """Name the model; with the provider it identifies an embedding space."""
+
+    @property
+    def dimension(self) -> int:
+        """Give the width of every vector; may ask the provider once, then remembers.
+
+        Raises:
+            EmbedderUnavailable: when the provider cannot be asked.
+        """
+
+    def embed(self, texts: Sequence[str]) -> Vectors:
+        """Embed texts, in order.
+
+        Args:
+            texts: any number of strings, none of them blank; longer texts are cut to the model's limit.
+
+        Returns:
+            float32 array of shape (len(texts), dimension), every row of length 1 and finite.
+
+        Raises:
+            EmbedderUnavailable: when the provider fails, times out, or answers with a wrong count, another width,
+                a non-finite number or a zero vector. Never returns a partial answer.
+        """
+
+
+@dataclass(frozen=True, slots=True)
+class ChatMessage:
+    """One message of a prompt; role is system, user or assistant."""
+
+    role: str
+    content: str
+
+
+@dataclass(frozen=True, slots=True)
+class Completion:
+    """A language model's answer with what it cost."""
+
+    text: str
+    model: str
+    prompt_tokens: int = 0
+    completion_tokens: int = 0
+    finish_reason: str = "stop"
+    extra: Mapping[str, Any] = field(default_factory=dict)
+
+
+@runtime_checkable
+class LanguageModel(Protocol):
+    """Answers prompts; a component name picks model, temperature and limits from `LLM_ROUTES`."""
+
+    def complete(
+        self,
+        messages: Sequence[ChatMessage],
+        *,
+        component: str,
+        json_schema: Mapping[str, Any] | None = None,
+        max_tokens: int | None = None,
+    ) -> Completion:
+        """Answer a prompt.
+
+        Args:
+            messages: the prompt, at least one message.
+            component: the part of Loci that asks, a key of `LLM_ROUTES` (for example `memory_consolidation`).
+            json_schema: ask the provider for JSON of this shape; the caller still has to parse and check it.
+            max_tokens: upper bound of the answer, below the route's own.
+
+        Raises:
+            LanguageModelUnavailable: no provider configured, time-out, error status or an unusable body.
+        """
+
+
+@dataclass(frozen=True, slots=True)
+class OwnerKeys:
+    """The unwrapped secrets of one owner, 32 bytes each.
+
+    `text_seeds` maps a text-key version to its own random seed, so that destroying a seed destroys that version.
+    """
+
+    root: bytes
+    text_seeds: Mapping[int, bytes]
+
+    @property
+    def text_version(self) -> int:
+        """Give the version that new text is encrypted with."""
+        return max(self.text_seeds)
+
+
+class KeyVault(Protocol):
+    """Keeps owners' root keys, wrapped by the master key, apart from the database."""
+
+    def verify(self) -> None:
+        """Check that the master key opens this vault.
+
+        Raises:
+            KeysUnavailable: wrong or missing master key, or an unreadable vault.
+        """
+
+    def create(self, owner_id: UUID) -> OwnerKeys:
+        """Make and keep fresh keys for an owner; raises KeysUnavailable when the owner already has some."""
+
+    def load(self, owner_id: UUID) -> OwnerKeys:
+        """Unwrap an owner's keys; raises KeysUnavailable when there are none or they do not open."""
+
+    def owners(self) -> set[UUID]:
+        """List the owners who have keys."""
+
+    def destroy(self, owner_id: UUID) -> None:
+        """Destroy an owner's keys for good; without effect when there are none."""
+
+
+class Clock(Protocol):
+    """Tells the time, so that tests can set it."""
+
+    def now(self) -> datetime:
+        """Give the present moment, aware, in UTC."""

@@ -1,0 +1,59 @@
+"""The master key: from the environment, else generated once into the configuration directory."""
+
+from __future__ import annotations
+
+import base64
+import os
+import secrets
+from pathlib import Path
+
+from memory.crypto.derivation import KEY_BYTES
+from memory.errors import KeysUnavailable
+from memory.providers.vault import CHECK_FILE, parse_master_key
+
+FILE_NAME = "master.key"
+
+
+def master_key(given: str, *, config_directory: Path, keys_directory: Path) -> bytes:
+    """Give the master key, making it on the first use of an empty vault.
+
+    Args:
+        given: the value of LOCI_MASTER_KEY or of the file that LOCI_MASTER_KEY_FILE names; may be empty.
+        config_directory: where the generated key stands, with mode 0600.
+        keys_directory: the key vault; when it was used before, a missing key is an error and not made anew.
+
+    Raises:
+        KeysUnavailable: unusable, unreadable, or missing although the vault was used before.
+    """
+    if given:
+        return parse_master_key(given)
+    path = config_directory / FILE_NAME
+    try:
+        if path.exists():
+            return parse_master_key(path.read_text(encoding="ascii"))
+        if (keys_directory / CHECK_FILE).exists():
+            raise KeysUnavailable(
+                "The master key is missing, but the key vault was used before. Nothing was read or written. "
+                f"Restore {FILE_NAME} into the configuration directory, or set LOCI_MASTER_KEY or LOCI_MASTER_KEY_FILE."
+            )
+        return _generate(path)
+    except (OSError, UnicodeDecodeError) as error:
+        raise KeysUnavailable("The master key's file cannot be read or made. Check LOCI_CONFIG_DIR.") from error
+
+
+def _generate(path: Path) -> bytes:
+    path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+    temporary = path.with_name(f".{path.name}.{secrets.token_hex(6)}")
+    descriptor = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+    try:
+        with os.fdopen(descriptor, "wb") as file:
+            file.write(base64.b64encode(secrets.token_bytes(KEY_BYTES)) + b"\n")
+            file.flush()
+            os.fsync(file.fileno())
+        try:
+            os.link(temporary, path)
+        except FileExistsError:
+            pass  # Another process was first; its key is the one that counts.
+    finally:
+        temporary.unlink(missing_ok=True)
+    return parse_master_key(path.read_text(encoding="ascii"))
