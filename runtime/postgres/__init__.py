@@ -1,0 +1,1 @@
+"""The embedded PostgreSQL: finding a server, running one data directory, roles, backups."""
