@@ -1,0 +1,38 @@
+#!/usr/bin/env python3
+"""Run a command of Loci: `python3 manage.py up`, `python3 manage.py test`, `python3 manage.py help`."""
+# This file must parse on any Python, old ones too, so that those can be told what is missing.
+
+import os
+import sys
+
+OLDEST_PYTHON = (3, 11)
+
+
+def main():
+    """Prepare the virtual environment and run the command in it."""
+    if sys.version_info < OLDEST_PYTHON:
+        sys.stderr.write(
+            "Loci needs Python 3.11 or newer; this is Python %d.%d.\n"
+            "Install one (Debian: apt install python3.11 python3.11-venv; macOS: brew install python) and run it\n"
+            "by name, for example: python3.11 manage.py up\n" % tuple(sys.version_info[:2])
+        )
+        return 1
+    from runtime import bootstrap
+    from runtime.errors import RuntimeFault
+
+    os.environ.setdefault("DJANGO_SETTINGS_MODULE", "config.settings")
+    try:
+        bootstrap.prepare(sys.argv)
+        from django.core.management import execute_from_command_line
+
+        execute_from_command_line(sys.argv)
+    except RuntimeFault as error:
+        sys.stderr.write(error.message + "\n")
+        return 1
+    except KeyboardInterrupt:
+        return 130
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
