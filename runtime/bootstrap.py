@@ -79,11 +79,11 @@ def ensure(environment: VirtualEnvironment, name: str) -> bool:
     """
     if environment.is_complete(_locks(wanted_locks(name, environment))):
         return False
-    with _locked(environment.path.parent):
+    with _locked(environment.path.parent) as holding:
         locks = _locks(wanted_locks(name, environment))
         if environment.is_complete(locks):
             return True
-        environment.build(locks)
+        environment.build(locks, holding=holding)
     return True
 
 
@@ -110,10 +110,11 @@ def _forget_empty_home() -> None:
 
 
 @contextmanager
-def _locked(directory: Path) -> Iterator[None]:
+def _locked(directory: Path) -> Iterator[int]:
     """Let one command at a time prepare the environment.
 
-    The lock is on the directory itself: no file is left behind, and the environment can be made anew below it.
+    The lock is on the directory itself: no file is left behind, and the environment can be made anew below it. Gives
+    the open directory.
     """
     try:
         descriptor = os.open(directory, os.O_RDONLY | os.O_DIRECTORY)
@@ -125,6 +126,6 @@ def _locked(directory: Path) -> Iterator[None]:
         except BlockingIOError:
             say("Another command is preparing the environment; waiting for it.")
             fcntl.flock(descriptor, fcntl.LOCK_EX)
-        yield
+        yield descriptor
     finally:
         os.close(descriptor)

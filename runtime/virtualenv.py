@@ -37,6 +37,7 @@ class VirtualEnvironment:
     def __init__(self, path: Path) -> None:
         """Name its directory; nothing is touched."""
         self.path = path
+        self._holding: tuple[int, ...] = ()
 
     @property
     def python(self) -> Path:
@@ -72,16 +73,19 @@ class VirtualEnvironment:
             return None
         return answer.stdout.strip() if answer.returncode == 0 else None
 
-    def build(self, locks: Sequence[Path]) -> None:
+    def build(self, locks: Sequence[Path], *, holding: int) -> None:
         """Make it, or bring it up to date; the stamp is written last, so a broken-off build is repeated.
 
         Args:
             locks: lock files, the last of which holds everything that the others do.
+            holding: an open file with the caller's lock, which the installer shares: should this process be killed,
+                the next one waits for the installer to end.
 
         Raises:
             EnvironmentFault: something is missing, not permitted or not reachable.
         """
         self._require_writable()
+        self._holding = (holding,)
         stamp = self.path / STAMP
         try:
             stamp.unlink(missing_ok=True)
@@ -107,8 +111,8 @@ class VirtualEnvironment:
             return
         if target == self.path:
             raise EnvironmentFault(
-                f"{self.path} is out of date, broken or unfinished, and belongs to another user. Run this command once "
-                "as that user, or remove that directory, or set LOCI_VENV to a directory of your own."
+                f"{self.path} is out of date, broken or unfinished, and this user cannot write it. Run this command "
+                "once as a user who may, or remove that directory, or set LOCI_VENV to a directory of your own."
             )
         raise EnvironmentFault(
             f"{target} cannot be written by this user, so {self.path} cannot be made. Run this command once as a user "
@@ -174,7 +178,13 @@ class VirtualEnvironment:
         # The product's own output stays clean for those who read it: progress goes to standard error.
         output = subprocess.DEVNULL if quiet else STANDARD_ERROR
         finished = subprocess.run(
-            list(command), stdin=subprocess.DEVNULL, stdout=output, stderr=output, env=environment, check=False
+            list(command),
+            stdin=subprocess.DEVNULL,
+            stdout=output,
+            stderr=output,
+            env=environment,
+            pass_fds=self._holding,
+            check=False,
         )
         return finished.returncode == 0
 

@@ -191,8 +191,9 @@ class Cluster:
     def _start_locked(self, lock: FileLock) -> None:
         self._refuse_other_major()
         account = self._account
+        self._check_reachable(["/bin/sh", "-c", ":"], account)
         programs = server_programs(self.binaries, self.data, account)
-        self._check_reachable(programs, account)
+        self._check_reachable([str(programs / "postgres"), "--version"], account)
         private_directory(self.socket_directory, account)
         private_directory(self.log.parent, account)
         if not (self.directory / "PG_VERSION").exists():
@@ -217,12 +218,13 @@ class Cluster:
                 "backup, move the old directory away and restore with the new ones."
             )
 
-    def _check_reachable(self, programs: Path, account: Account) -> None:
+    def _check_reachable(self, command: list[str], account: Account) -> None:
+        """Run something harmless as the server's user, in the data directory."""
         if not account.other:
             return
         try:
             subprocess.run(
-                [str(programs / "postgres"), "--version"],
+                command,
                 check=True,
                 capture_output=True,
                 cwd=self.data,
@@ -232,12 +234,12 @@ class Cluster:
             )
         except PermissionError as error:
             raise ServerFault(
-                f"The server runs as user {account.uid}, who cannot reach {self.data} or {programs}. Choose a "
+                f"The server runs as user {account.uid}, who cannot reach {self.data} or run {command[0]}. Choose a "
                 "LOCI_DATA_DIR whose parents others may enter (the default is /var/lib/loci), or name another user in "
                 "LOCI_PG_USER. Nothing was started."
             ) from error
         except (OSError, subprocess.SubprocessError) as error:
-            raise ServerFault(f"{programs / 'postgres'} does not run as user {account.uid}: {error}") from error
+            raise ServerFault(f"{command[0]} does not run as user {account.uid}: {error}") from error
 
     def _rotate_log(self) -> None:
         with contextlib.suppress(FileNotFoundError):

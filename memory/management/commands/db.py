@@ -1,0 +1,221 @@
+"""`manage.py db`: start, stop and look at the embedded database, open it in psql, back it up and restore it."""
+
+from __future__ import annotations
+
+import json
+import os
+import secrets
+import sys
+from argparse import ArgumentParser
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any
+
+from django.conf import settings
+from django.core.management.base import BaseCommand, CommandError
+from psycopg.conninfo import make_conninfo
+
+from runtime.errors import RuntimeFault
+from runtime.instance import running_instance
+from runtime.paths import data_directory
+from runtime.postgres import binaries
+from runtime.postgres.backup import backup, metadata_path, restore
+from runtime.postgres.cluster import Cluster
+from runtime.postgres.provision import provision, provision_server, superuser_conninfo
+from runtime.postgres.roles import APP, BACKUP, OWNER, ROLES, script
+
+NOT_OURS = (
+    "DATABASE_URL is set, so the database is not Loci's to {act}. Use your server's own tools, or unset DATABASE_URL "
+    "for the embedded database."
+)
+NOT_RUNNING_EXIT = 3
+PASSWORD_BYTES = 24
+ALIASES: Mapping[str, str] = {"app": "default", "owner": "schema"}
+
+
+class Command(BaseCommand):
+    """Look after the embedded database."""
+
+    help = "Start, stop and look at the embedded database, open it in psql, back it up and restore it."
+    # Checks may ask the database, which is what this command is there to start.
+    requires_system_checks: list[str] = []
+    requires_migrations_checks = False
+
+    def add_arguments(self, parser: ArgumentParser) -> None:
+        """Declare the actions and their options."""
+        actions = parser.add_subparsers(dest="action", required=True, metavar="ACTION")
+        actions.add_parser("start", help="start the server and set up roles and database")
+        stop = actions.add_parser("stop", help="stop the server")
+        stop.add_argument("--force", action="store_true", help="even while `up` runs, which starts it again")
+        status = actions.add_parser("status", help="tell whether it runs; exit code 0 when it does, 3 when not")
+        status.add_argument("--json", action="store_true", help="as one JSON object")
+        psql = actions.add_parser("psql", help="open psql; arguments after -- are passed on")
+        psql.add_argument("--role", choices=["app", "owner", "superuser"], default="app")
+        psql.add_argument("arguments", nargs="*", metavar="ARGUMENT")
+        for action, meaning in (("backup", "write a backup file"), ("restore", "replace the database by a backup")):
+            copying = actions.add_parser(action, help=meaning)
+            copying.add_argument("path", type=Path)
+            if action == "restore":
+                copying.add_argument("--yes", action="store_true", help="without asking")
+        provisioning = actions.add_parser("provision", help="set up roles, database and extension on a server")
+        provisioning.add_argument("--url", help="URL of a superuser of your own server; LOCI_SUPERUSER_URL hides it")
+        provisioning.add_argument("--database", default="loci", help="name of the database (default: loci)")
+        provisioning.add_argument("--passwords", action="store_true", help="give the roles new passwords and show them")
+        provisioning.add_argument("--sql", action="store_true", help="only print the SQL")
+
+    def handle(self, *args: Any, **options: Any) -> None:
+        """Carry out one action."""
+        actions: Mapping[str, Callable[[Mapping[str, Any]], None]] = {
+            "start": self._start,
+            "stop": self._stop,
+            "status": self._status,
+            "psql": self._psql,
+            "backup": self._backup,
+            "restore": self._restore,
+            "provision": self._provision,
+        }
+        try:
+            actions[options["action"]](options)
+        except RuntimeFault as error:
+            raise CommandError(error.message) from error
+
+    def _start(self, options: Mapping[str, Any]) -> None:
+        cluster = self._cluster("start")
+        started = cluster.start()
+        provision(cluster.socket_directory, self._database)
+        if started.status == "attached":
+            self.stdout.write("The database runs already.")
+        else:
+            self.stdout.write(f"The database runs after {started.seconds:.1f} s.")
+
+    def _stop(self, options: Mapping[str, Any]) -> None:
+        cluster = self._cluster("stop")
+        supervisor = running_instance(cluster.data)
+        if supervisor is not None and not options["force"]:
+            raise CommandError(
+                f"`up` is running (process {supervisor}) and keeps the database running. Stop that process, which "
+                "stops the database too."
+            )
+        self.stdout.write("The database is stopped." if cluster.stop() else "The database was not running.")
+
+    def _status(self, options: Mapping[str, Any]) -> None:
+        cluster = self._cluster("look after")
+        found = cluster.status()
+        if options["json"]:
+            self.stdout.write(
+                json.dumps(
+                    {
+                        "running": found.running,
+                        "pid": found.pid,
+                        "version": found.version,
+                        "binaries": cluster.binaries.source,
+                        "data": str(found.data),
+                        "socket": str(found.socket),
+                    }
+                )
+            )
+        else:
+            state = f"runs (process {found.pid})" if found.running else "does not run"
+            if found.pid is not None and not found.running:
+                state = f"is starting up or recovering (process {found.pid})"
+            self.stdout.write(f"PostgreSQL {found.version} {state}.\nData: {found.data}\nSocket: {found.socket}")
+        if not found.running:
+            raise SystemExit(NOT_RUNNING_EXIT)
+
+    def _psql(self, options: Mapping[str, Any]) -> None:
+        programs = binaries.find()
+        environment = {name: value for name, value in os.environ.items() if not name.startswith("PG")}
+        if options["role"] == "superuser":
+            cluster = self._cluster("open as superuser")
+            self._require_running(cluster)
+            target = superuser_conninfo(cluster.socket_directory, self._database)
+        else:
+            if settings.EMBEDDED_DATABASE:
+                self._require_running(self._cluster("open"))
+            chosen = settings.DATABASES[ALIASES[options["role"]]]
+            target = _conninfo(chosen)
+            if chosen.get("PASSWORD"):
+                # Not in the arguments, which every user of the machine can read.
+                environment["PGPASSWORD"] = chosen["PASSWORD"]
+        program = str(programs.program("psql"))
+        self.stdout.flush()
+        os.execve(program, [program, target, *options["arguments"]], environment)  # noqa: S606
+
+    def _backup(self, options: Mapping[str, Any]) -> None:
+        cluster = self._cluster("back up")
+        self._require_running(cluster)
+        path: Path = options["path"]
+        found = backup(
+            path, socket_directory=cluster.socket_directory, database=self._database, binaries=cluster.binaries
+        )
+        self.stdout.write(
+            f"{path}: {found.size} bytes, described by {metadata_path(path).name}. It holds no keys: back up the key "
+            "vault and the master key apart from it."
+        )
+
+    def _restore(self, options: Mapping[str, Any]) -> None:
+        cluster = self._cluster("restore")
+        self._confirm(options)
+        cluster.start()
+        found = restore(
+            options["path"],
+            socket_directory=cluster.socket_directory,
+            database=self._database,
+            binaries=cluster.binaries,
+        )
+        age = f" It was made at {found.created_at}." if found is not None else ""
+        self.stdout.write(f"The backup is restored.{age} Run `manage.py migrate` if it is of an older version.")
+
+    def _confirm(self, options: Mapping[str, Any]) -> None:
+        if options["yes"]:
+            return
+        if not sys.stdin.isatty():
+            raise CommandError("This replaces the database by the backup. Add --yes to say that you mean it.")
+        if input(f"This replaces database {self._database} by the backup. Type yes to go on: ").strip() != "yes":
+            raise CommandError("Nothing was changed.")
+
+    def _provision(self, options: Mapping[str, Any]) -> None:
+        database = options["database"]
+        if options["sql"]:
+            self.stdout.write(script(database), ending="")
+            return
+        url = options["url"] or os.environ.get("LOCI_SUPERUSER_URL")
+        if not url:
+            cluster = self._cluster("set up without --url")
+            cluster.start()
+            provision(cluster.socket_directory, database)
+            self.stdout.write(f"Database {database} is set up on the embedded server.")
+            return
+        names = [role.name for role in ROLES] if options["passwords"] else []
+        passwords = {name: secrets.token_urlsafe(PASSWORD_BYTES) for name in names}
+        provision_server(url, database, passwords=passwords)
+        self.stdout.write(f"Database {database} is set up.")
+        if passwords:
+            self.stdout.write("These passwords are shown once:")
+            for name, use in ((APP, "DATABASE_URL"), (OWNER, "DATABASE_SCHEMA_URL"), (BACKUP, "for pg_dump")):
+                self.stdout.write(f"  {name} ({use}): {passwords[name]}")
+
+    @property
+    def _database(self) -> str:
+        return str(settings.DATABASES["default"]["NAME"])
+
+    def _cluster(self, act: str) -> Cluster:
+        if not settings.EMBEDDED_DATABASE:
+            raise CommandError(NOT_OURS.format(act=act))
+        return Cluster(data_directory())
+
+    def _require_running(self, cluster: Cluster) -> None:
+        if not cluster.status().running:
+            raise CommandError("The database does not run. Start it with `manage.py db start`.")
+
+
+def _conninfo(chosen: Mapping[str, Any]) -> str:
+    # Django's own options (a pool, for example) are no text; what is left is libpq's.
+    options = {name: value for name, value in chosen.get("OPTIONS", {}).items() if isinstance(value, str)}
+    parts = {
+        "host": chosen.get("HOST"),
+        "port": chosen.get("PORT"),
+        "user": chosen.get("USER"),
+        "dbname": chosen.get("NAME"),
+    }
+    return make_conninfo("", **options, **{name: str(value) for name, value in parts.items() if value})
