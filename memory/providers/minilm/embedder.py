@@ -1,0 +1,82 @@
+"""The embedder that works out of the box: no download, no service, no key."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from memory.ports import Vectors
+from memory.providers.minilm.build import NAME, ensure_built
+from memory.providers.misconfigured import ProviderMisconfigured
+from memory.providers.per_process import PerProcess
+from memory.providers.vectors import checked
+from memory.providers.wellformed import well_formed
+
+if TYPE_CHECKING:
+    from memory.providers.minilm.engine import Engine
+
+DIMENSION = 384
+# 256 tokens of ordinary text are about 1,200 characters. The cut only keeps the tokenizer from reading a book.
+LONGEST_TEXT = 16_384
+MOST_THREADS = 64
+# Two threads give almost twice the throughput on an idle machine; more would take what the database needs.
+CHOSEN_THREADS = 2
+
+
+class MiniLmEmbedder:
+    """Embeds with all-MiniLM-L6-v2 in this process; the model is loaded at first use and shared by all threads."""
+
+    provider = "local"
+    model = NAME
+    dimension = DIMENSION
+
+    def __init__(self, *, threads: int = 0, directory: Path | None = None) -> None:
+        """Prepare without loading anything.
+
+        Args:
+            threads: threads for one batch, 1 to 64; 0 chooses 2, or 1 on a machine with one processor.
+            directory: folder of the built model; one in the cache directory when left out.
+
+        Raises:
+            ProviderMisconfigured: threads out of range.
+        """
+        if not 0 <= threads <= MOST_THREADS:
+            raise ProviderMisconfigured(f"The local embedder can use 1 to {MOST_THREADS} threads, or 0 to choose.")
+        self._threads = threads or min(CHOSEN_THREADS, os.cpu_count() or 1)
+        self._directory = directory
+        self._engine = PerProcess(self._load)
+
+    def __repr__(self) -> str:
+        return f"MiniLmEmbedder(threads={self._threads})"
+
+    def warm(self) -> None:
+        """Load the model now, building it when it was never built; raises EmbedderUnavailable when that fails."""
+        self._engine.get()
+
+    def embed(self, texts: Sequence[str]) -> Vectors:
+        """Embed texts, in order.
+
+        Args:
+            texts: any strings; beyond 256 tokens (at most 16,384 characters are read) a text is cut.
+
+        Returns:
+            float32 array of shape (len(texts), 384), every row of length 1; a row does not depend on its neighbours
+            beyond rounding.
+
+        Raises:
+            EmbedderUnavailable: the model is not installed, is not the published one, or cannot be built or run.
+        """
+        if not texts:
+            return np.empty((0, DIMENSION), dtype=np.float32)
+        safe = [well_formed(text, LONGEST_TEXT) for text in texts]
+        return checked(self._engine.get().embed(safe, DIMENSION), len(texts), DIMENSION)
+
+    def _load(self) -> Engine:
+        # Imported late: a process that never embeds does not pay for the runtime.
+        from memory.providers.minilm.engine import Engine
+
+        return Engine(ensure_built(self._directory), self._threads)

@@ -1,0 +1,55 @@
+"""Hold a resource that must be made once per process and never be carried over a fork."""
+
+from __future__ import annotations
+
+import os
+import threading
+import weakref
+from collections.abc import Callable
+from typing import Generic, TypeVar
+
+T = TypeVar("T")
+
+
+class PerProcess(Generic[T]):
+    """Makes a resource at first use, once, and makes another one in a forked child.
+
+    Thread pools do not live on in a child, and two processes must not talk over one socket. Whatever the parent had is
+    left alone: the child only forgets it.
+    """
+
+    def __init__(self, make: Callable[[], T]) -> None:
+        """Take the function that makes the resource; its errors reach whoever asks, and the next call tries again."""
+        self._make = make
+        self._lock = threading.Lock()
+        self._made: T | None = None
+        if hasattr(os, "register_at_fork"):
+            reference = weakref.ref(self)
+            os.register_at_fork(after_in_child=lambda: _forget(reference))
+
+    def get(self) -> T:
+        """Give the resource; the first call makes it while other threads wait."""
+        made = self._made
+        if made is not None:
+            return made
+        with self._lock:
+            if self._made is None:
+                self._made = self._make()
+            return self._made
+
+    def take(self) -> T | None:
+        """Give up the resource, when there is one, so that the caller can close it; the next `get` makes another."""
+        with self._lock:
+            made, self._made = self._made, None
+            return made
+
+    def forget(self) -> None:
+        """Drop the resource without closing it, with a fresh lock: a thread of the parent may have held the old one."""
+        self._lock = threading.Lock()
+        self._made = None
+
+
+def _forget(reference: weakref.ref[PerProcess[T]]) -> None:
+    holder = reference()
+    if holder is not None:
+        holder.forget()
