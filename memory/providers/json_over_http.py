@@ -1,0 +1,213 @@
+"""Send JSON to a provider and read its answer within fixed limits of time and size.
+
+Nothing that is raised here carries an address, a key or a text: an error is described by its class and status only,
+and is raised without its cause, because the libraries' exceptions hold the whole request.
+"""
+
+from __future__ import annotations
+
+import email.utils
+import json
+import random
+import time
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from typing import Any
+
+import httpx
+
+from memory.providers.endpoints import is_loopback
+from memory.providers.misconfigured import ProviderMisconfigured
+from memory.providers.per_process import PerProcess
+
+MOST_RETRIES = 2
+FIRST_PAUSE_SECONDS = 0.2
+LONGEST_RETRY_AFTER_SECONDS = 10.0
+LARGEST_ERROR_BYTES = 64 * 1024
+KEPT_CONNECTIONS = 8
+TOO_MANY_REQUESTS = 429
+SERVER_ERROR = 500
+
+
+class Unreachable(Exception):
+    """A provider gave no answer that can be read; the message is safe to show."""
+
+
+class _Retryable(Unreachable):
+    """A failure that may pass; `wait` is how long the server asked to wait, in seconds."""
+
+    def __init__(self, message: str, wait: float | None = None) -> None:
+        super().__init__(message)
+        self.wait = wait
+
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """Bounds of one exchange with a provider.
+
+    `connect_seconds` and `read_seconds` bound a single wait, `total_seconds` the exchange with all its retries,
+    `response_bytes` the answer.
+    """
+
+    connect_seconds: float = 3.0
+    read_seconds: float = 30.0
+    total_seconds: float = 45.0
+    response_bytes: int = 32 * 1024 * 1024
+
+    def __post_init__(self) -> None:
+        """Refuse limits that would let nothing through."""
+        if min(self.connect_seconds, self.read_seconds, self.total_seconds, self.response_bytes) <= 0:
+            raise ProviderMisconfigured("The time-outs and the size limit of a provider must be above zero.")
+
+
+@dataclass(frozen=True, slots=True, repr=False)
+class Answer:
+    """A status below 500 other than 429, with the body as far as it was read; never shown whole."""
+
+    status: int
+    body: bytes
+
+    @property
+    def ok(self) -> bool:
+        """Tell whether the status is a success."""
+        return 200 <= self.status < 300
+
+    def value(self) -> Any:
+        """Parse the body.
+
+        Raises:
+            Unreachable: the body is not JSON.
+        """
+        try:
+            return json.loads(self.body)
+        except (ValueError, RecursionError):
+            raise Unreachable("answered with something else than JSON") from None
+
+    def says(self, *words: str) -> bool:
+        """Tell whether the body contains one of the words, in any case; for telling refusals apart."""
+        text = self.body.decode("utf-8", "replace").lower()
+        return any(word.lower() in text for word in words)
+
+
+class JsonOverHttp:
+    """Posts JSON to addresses of one provider over kept connections; may be used by several threads at once."""
+
+    def __init__(self, base_url: str, *, key: str = "", limits: Limits | None = None) -> None:
+        """Prepare without connecting.
+
+        Args:
+            base_url: a checked address; it decides whether proxies of the environment are used.
+            key: sent as a bearer token when not empty; a checked key.
+            limits: bounds of time and size.
+        """
+        self._base_url = base_url
+        self._headers = {"Accept-Encoding": "identity", "Accept": "application/json", "User-Agent": "loci"}
+        if key:
+            self._headers["Authorization"] = f"Bearer {key}"
+        self.limits = limits or Limits()
+        self._client = PerProcess(self._connect)
+
+    def close(self) -> None:
+        """Close kept connections; the next post opens new ones."""
+        client = self._client.take()
+        if client is not None:
+            client.close()
+
+    def post(self, url: str, payload: Mapping[str, Any], *, seconds: float | None = None) -> Answer:
+        """Post JSON; try again at most twice after a failed connection, 429 or a server error.
+
+        Args:
+            url: the full address.
+            payload: values that JSON can carry.
+            seconds: another bound for the whole exchange and for each wait in it.
+
+        Raises:
+            Unreachable: no connection, time-out, redirect, too large an answer, or 429 and server errors to the last.
+        """
+        content = json.dumps(payload, ensure_ascii=False, allow_nan=False).encode("utf-8")
+        read = seconds or self.limits.read_seconds
+        deadline = time.monotonic() + (seconds or self.limits.total_seconds)
+        for attempt in range(MOST_RETRIES + 1):
+            try:
+                return self._once(url, content, read, deadline)
+            except _Retryable as failure:
+                pause = _pause(attempt, failure.wait)
+                if attempt == MOST_RETRIES or time.monotonic() + pause >= deadline:
+                    raise Unreachable(str(failure)) from None
+            time.sleep(pause)
+        raise AssertionError("the last attempt returns or raises")
+
+    def _once(self, url: str, content: bytes, read: float, deadline: float) -> Answer:
+        left = max(deadline - time.monotonic(), 0.001)
+        connect = min(self.limits.connect_seconds, left)
+        timeout = httpx.Timeout(min(read, left), connect=connect, pool=connect)
+        headers = {"Content-Type": "application/json"}
+        try:
+            with self._client.get().stream("POST", url, content=content, headers=headers, timeout=timeout) as response:
+                return self._read(response, deadline)
+        except (httpx.ConnectError, httpx.ConnectTimeout, httpx.PoolTimeout) as error:
+            distrusted = "CERTIFICATE_VERIFY_FAILED" in str(error)
+            raise _Retryable("shows a certificate that is not trusted" if distrusted else "cannot be reached") from None
+        except httpx.TimeoutException:
+            raise Unreachable("did not answer in time") from None
+        except (httpx.HTTPError, httpx.InvalidURL, httpx.StreamError) as error:
+            # Mostly a kept connection that the server closed meanwhile.
+            raise _Retryable(f"broke the connection off ({error.__class__.__name__})") from None
+
+    def _read(self, response: httpx.Response, deadline: float) -> Answer:
+        status = response.status_code
+        if status == TOO_MANY_REQUESTS:
+            raise _Retryable("asks to slow down (status 429)", _asked_wait(response.headers.get("Retry-After")))
+        if status >= SERVER_ERROR:
+            raise _Retryable(f"failed (status {status})", _asked_wait(response.headers.get("Retry-After")))
+        if 300 <= status < 400:
+            raise Unreachable(f"answered with a redirect (status {status}), which is not followed")
+        if response.headers.get("Content-Encoding", "identity").lower() != "identity":
+            raise Unreachable("answered with an encoding that was not asked for")
+        if response.is_success:
+            return Answer(status, self._body(response, deadline, self.limits.response_bytes))
+        return Answer(status, self._body(response, deadline, LARGEST_ERROR_BYTES, cut=True))
+
+    def _body(self, response: httpx.Response, deadline: float, largest: int, *, cut: bool = False) -> bytes:
+        body = bytearray()
+        for chunk in response.iter_raw():
+            body += chunk
+            if len(body) > largest:
+                if cut:
+                    return bytes(body[:largest])
+                raise Unreachable("answered with more data than is allowed")
+            if time.monotonic() > deadline:
+                raise Unreachable("did not finish its answer in time")
+        return bytes(body)
+
+    def _connect(self) -> httpx.Client:
+        return httpx.Client(
+            headers=self._headers,
+            follow_redirects=False,
+            # A proxy of the environment must not see what is meant to stay on this machine.
+            trust_env=not is_loopback(self._base_url),
+            limits=httpx.Limits(max_keepalive_connections=KEPT_CONNECTIONS),
+        )
+
+
+def _pause(attempt: int, asked: float | None) -> float:
+    """Give the seconds before the next attempt: what the server asked, else doubling, with jitter."""
+    grown = FIRST_PAUSE_SECONDS * 2**attempt
+    spread = random.uniform(0.5, 1.0)  # noqa: S311 - spreads load, protects nothing
+    return asked + spread * FIRST_PAUSE_SECONDS if asked is not None else grown * spread
+
+
+def _asked_wait(header: str | None) -> float | None:
+    """Read Retry-After, seconds or a date (RFC 9110, 10.2.3), capped at 10 seconds; None when absent or unreadable."""
+    if header is None:
+        return None
+    text = header.strip()
+    if text.isascii() and text.isdigit():
+        seconds = float(text[:9])
+    else:
+        try:
+            seconds = (email.utils.parsedate_to_datetime(text) - datetime.now(UTC)).total_seconds()
+        except (ValueError, TypeError):
+            return None
+    return min(max(seconds, 0.0), LONGEST_RETRY_AFTER_SECONDS)
