@@ -73,7 +73,9 @@ SECRET_KEY = env.string(
     "LOCI_SECRET_KEY", meaning="Signs sessions and forms. Generated once when left out.", secret=True
 ) or kept_secret(CONFIG_DIRECTORY, "secret.key")
 QUEUE_SIGNING_KEY = env.string(
-    "LOCI_QUEUE_KEY", meaning="Signs queued jobs, apart from LOCI_SECRET_KEY. Generated once when left out.", secret=True
+    "LOCI_QUEUE_KEY",
+    meaning="Signs queued jobs, apart from LOCI_SECRET_KEY. Generated once when left out.",
+    secret=True,
 ) or kept_secret(CONFIG_DIRECTORY, "queue.key")
 
 env.section("Database")

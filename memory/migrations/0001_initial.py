@@ -290,9 +290,9 @@ class Migration(migrations.Migration):
                 ),
                 ("text", memory.models.encrypted.EncryptedTextField()),
                 ("source", memory.models.encrypted.EncryptedTextField(blank=True, null=True)),
-                ("tags", memory.models.encrypted.EncryptedJSONField()),
-                ("topics", memory.models.encrypted.EncryptedJSONField()),
-                ("metadata", memory.models.encrypted.EncryptedJSONField()),
+                ("tags", memory.models.encrypted.EncryptedJSONField(blank=True, null=True)),
+                ("topics", memory.models.encrypted.EncryptedJSONField(blank=True, null=True)),
+                ("metadata", memory.models.encrypted.EncryptedJSONField(blank=True, null=True)),
                 ("content_hash", models.BinaryField(max_length=32)),
                 ("importance", models.FloatField(default=0.5)),
                 ("salience", models.FloatField(default=0.5)),
@@ -403,6 +403,7 @@ class Migration(migrations.Migration):
                         ),
                         ("term", models.BigIntegerField()),
                         ("tf", models.SmallIntegerField()),
+                        ("highest_tf", models.SmallIntegerField()),
                         ("length", models.SmallIntegerField()),
                         ("scope", models.UUIDField()),
                         ("live", models.BooleanField(default=True)),
@@ -494,6 +495,7 @@ class Migration(migrations.Migration):
             name="MemorySource",
             fields=[
                 ("id", models.UUIDField(default=memory.ids.new_id, editable=False, primary_key=True, serialize=False)),
+                ("sealed_for", models.UUIDField(editable=False, null=True)),
                 ("source", memory.models.encrypted.EncryptedTextField(blank=True, null=True)),
                 ("created_at", models.DateTimeField()),
                 (
@@ -593,6 +595,7 @@ class Migration(migrations.Migration):
             name="MemoryVersion",
             fields=[
                 ("id", models.UUIDField(default=memory.ids.new_id, editable=False, primary_key=True, serialize=False)),
+                ("sealed_for", models.UUIDField(editable=False, null=True)),
                 ("number", models.PositiveIntegerField()),
                 ("text", memory.models.encrypted.EncryptedTextField()),
                 ("changes", memory.models.encrypted.EncryptedJSONField()),

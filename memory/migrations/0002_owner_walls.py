@@ -25,10 +25,11 @@ POSTING = """
         term bigint NOT NULL,
         memory_id uuid NOT NULL,
         tf smallint NOT NULL,
+        highest_tf smallint NOT NULL,
         length smallint NOT NULL,
         scope uuid NOT NULL,
         live boolean NOT NULL,
-        PRIMARY KEY (owner_id, term, memory_id) INCLUDE (tf, length, scope, live)
+        PRIMARY KEY (owner_id, term, memory_id) INCLUDE (tf, highest_tf, length, scope, live)
     ) PARTITION BY HASH (owner_id)
 """
 # Counted df and index-only scans want a fresh visibility map, so inserts alone must bring the vacuum.

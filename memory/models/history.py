@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from uuid import UUID
+
 from django.db import models
 
 from memory.models.agent import Agent
@@ -11,7 +13,21 @@ from memory.models.tenancy import OwnedRow, TenantForeignKey, TenantModel
 from memory.models.vocabulary import LabelKind
 
 
-class MemoryVersion(TenantModel):
+class SealedLikeMemory(TenantModel):
+    """Base of rows that hold text of a memory; `sealed_for` is the agent whose own key sealed it, if one did."""
+
+    sealed_for = models.UUIDField(null=True, editable=False)
+
+    class Meta:
+        abstract = True
+
+    @property
+    def sealing_agent_id(self) -> UUID | None:
+        """Give the agent whose key seals this row."""
+        return self.sealed_for
+
+
+class MemoryVersion(SealedLikeMemory):
     """What a memory said before a change; `number` is the version that the change replaced.
 
     `changes` names the changed fields with their earlier values.
@@ -29,7 +45,7 @@ class MemoryVersion(TenantModel):
         constraints = [models.UniqueConstraint(fields=["owner", "memory", "number"], name="version_once")]
 
 
-class MemorySource(TenantModel):
+class MemorySource(SealedLikeMemory):
     """One time that a memory was stated: by whom, from where, and in which turn."""
 
     memory = TenantForeignKey(Memory)

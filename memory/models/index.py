@@ -47,12 +47,16 @@ class MemoryVector(OwnedRow):
 
 
 class LexPosting(OwnedRow):
-    """How often one keyed word stands in one memory; no positions are kept."""
+    """How often one keyed word stands in one memory, and the highest such count and the length of the whole text.
+
+    No positions are kept.
+    """
 
     pk = models.CompositePrimaryKey("owner_id", "term", "memory_id")
     term = models.BigIntegerField()
     memory = TenantForeignKey(Memory)
     tf = models.SmallIntegerField()
+    highest_tf = models.SmallIntegerField()
     length = models.SmallIntegerField()
     scope = models.UUIDField()
     live = models.BooleanField(default=True)

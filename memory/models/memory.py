@@ -49,9 +49,9 @@ class Memory(TenantModel):
 
     text = EncryptedTextField()
     source = EncryptedTextField(null=True, blank=True)
-    tags = EncryptedJSONField()
-    topics = EncryptedJSONField()
-    metadata = EncryptedJSONField()
+    tags = EncryptedJSONField(null=True, blank=True)
+    topics = EncryptedJSONField(null=True, blank=True)
+    metadata = EncryptedJSONField(null=True, blank=True)
     content_hash = models.BinaryField(max_length=32)
 
     importance = models.FloatField(default=0.5)

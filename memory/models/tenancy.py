@@ -103,7 +103,9 @@ class TenantModel(models.Model):
     """
 
     id = models.UUIDField(primary_key=True, default=new_id, editable=False)
-    owner = models.ForeignKey("memory.Owner", on_delete=models.DO_NOTHING, related_name="+", editable=False, db_index=False)
+    owner = models.ForeignKey(
+        "memory.Owner", on_delete=models.DO_NOTHING, related_name="+", editable=False, db_index=False
+    )
 
     objects: ClassVar[TenantManager] = TenantManager()
 

@@ -2,13 +2,33 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping
+from functools import cache
+from pathlib import Path
+from typing import Final
+
 from django.conf import settings
+from django.core.signals import setting_changed
 
 from memory.crypto import keyring as ring
 from memory.crypto.keyring import Keyring
-from memory.ports import KeyVault
+from memory.ports import Embedder, KeyVault, LanguageModel
+from memory.providers.fastembed_embedder import DEFAULT_MODEL, FastembedEmbedder
+from memory.providers.guarded_embedder import GuardedEmbedder
+from memory.providers.json_over_http import Limits
+from memory.providers.language_model import ChatLanguageModel
+from memory.providers.llm_routes import Routes
 from memory.providers.master_key import master_key
+from memory.providers.minilm.embedder import MiniLmEmbedder
+from memory.providers.ollama_embedder import OllamaEmbedder
+from memory.providers.openai_embedder import OpenAiEmbedder
+from memory.providers.stub_embedder import StubEmbedder
+from memory.providers.unavailable import NoEmbedder, NoLanguageModel
 from memory.providers.vault import DirectoryVault
+
+OPENAI_URL: Final = "https://api.openai.com"
+OPENAI_MODEL: Final = "text-embedding-3-small"
+OLLAMA_MODEL: Final = "nomic-embed-text"
 
 
 def open_vault() -> KeyVault:
@@ -30,3 +50,86 @@ def open_vault() -> KeyVault:
 def install_keyring() -> None:
     """Give this process its keyring; the vault is opened at the first use."""
     ring.install(Keyring(open_vault))
+
+
+@cache
+def embedder() -> GuardedEmbedder:
+    """Give this process's embedder, behind its guard; nothing is loaded or connected before its first use.
+
+    Raises:
+        ProviderMisconfigured: the settings of the provider cannot work.
+    """
+    return GuardedEmbedder(_EMBEDDERS[settings.EMBEDDING_PROVIDER]())
+
+
+@cache
+def language_model() -> LanguageModel:
+    """Give this process's language model; one that always refuses where none is configured.
+
+    Raises:
+        ProviderMisconfigured: the address or a route cannot work.
+    """
+    if not settings.LLM_BASE_URL:
+        return NoLanguageModel()
+    routes = Routes(
+        settings.LLM_ROUTES,
+        model=settings.LLM_MODEL,
+        base_url=settings.LLM_BASE_URL,
+        timeout=settings.LLM_TIMEOUT,
+    )
+    return ChatLanguageModel(routes, base_url=settings.LLM_BASE_URL, api_key=settings.LLM_API_KEY)
+
+
+def forget_providers() -> None:
+    """Build the providers anew at their next use, after the settings have changed."""
+    embedder.cache_clear()
+    language_model.cache_clear()
+
+
+def _limits() -> Limits:
+    return Limits(read_seconds=settings.EMBEDDING_TIMEOUT, total_seconds=settings.EMBEDDING_TIMEOUT)
+
+
+def _openai() -> Embedder:
+    return OpenAiEmbedder(
+        base_url=settings.EMBEDDING_BASE_URL or OPENAI_URL,
+        model=settings.EMBEDDING_MODEL or OPENAI_MODEL,
+        api_key=settings.EMBEDDING_API_KEY,
+        limits=_limits(),
+    )
+
+
+def _ollama() -> Embedder:
+    return OllamaEmbedder(
+        base_url=settings.EMBEDDING_BASE_URL or settings.OLLAMA_BASE_URL,
+        model=settings.EMBEDDING_MODEL or OLLAMA_MODEL,
+        api_key=settings.EMBEDDING_API_KEY,
+        limits=_limits(),
+    )
+
+
+def _fastembed() -> Embedder:
+    folder = settings.EMBEDDING_MODEL_PATH
+    return FastembedEmbedder(
+        model=settings.EMBEDDING_MODEL or DEFAULT_MODEL,
+        folder=Path(folder) if folder else None,
+        threads=settings.EMBEDDING_THREADS,
+    )
+
+
+_EMBEDDERS: Final[Mapping[str, Callable[[], Embedder]]] = {
+    "local": lambda: MiniLmEmbedder(threads=settings.EMBEDDING_THREADS),
+    "openai": _openai,
+    "ollama": _ollama,
+    "fastembed": _fastembed,
+    "stub": StubEmbedder,
+    "none": NoEmbedder,
+}
+
+
+def _on_setting_changed(*, setting: str, **_: object) -> None:
+    if setting.startswith(("EMBEDDING_", "OLLAMA_", "LLM_")):
+        forget_providers()
+
+
+setting_changed.connect(_on_setting_changed)

@@ -1,0 +1,71 @@
+"""The rows behind candidates: the plain numbers that scoring needs, without opening any text."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Final
+from uuid import UUID
+
+from django.db import connection
+
+from memory.models import Kind, Status
+from memory.recall.query import Query
+
+SECONDS_A_DAY: Final = 86_400.0
+
+ROWS: Final = """
+    SELECT m.id, m.tier, m.kind, m.category, m.importance, m.salience, m.created_at, m.occurred_at,
+           coalesce(a.access_count, 0), a.last_accessed
+    FROM memory_memory m
+    LEFT JOIN memory_memoryaccess a ON a.owner_id = m.owner_id AND a.memory_id = m.id
+    WHERE m.owner_id = %(owner)s AND m.id = ANY(%(ids)s::uuid[]) AND m.status = %(live)s
+      AND (m.expires_at IS NULL OR m.expires_at > %(now)s) {scope}
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class Candidate:
+    """One row's numbers."""
+
+    memory_id: UUID
+    tier: str
+    kind: str
+    category: str
+    importance: float
+    salience: float
+    created_at: datetime
+    occurred_at: datetime
+    access_count: int
+    last_accessed: datetime | None
+
+    @property
+    def is_turn(self) -> bool:
+        """Tell whether the row is a turn of a conversation."""
+        return self.kind == Kind.TURN
+
+    def age_days(self, now: datetime, *, clock: str) -> float:
+        """Give the days since the row was made, or since it was last recalled; never below zero."""
+        start = self.created_at if clock == "created" else max(self.last_accessed or self.created_at, self.created_at)
+        return max(0.0, (now - start).total_seconds() / SECONDS_A_DAY)
+
+
+def load_candidates(query: Query, memory_ids: Iterable[UUID]) -> dict[UUID, Candidate]:
+    """Load candidates that are live, unexpired and visible; the others are left out.
+
+    Scope is checked again here although the arms filter by it, because their copies of it could be stale.
+    """
+    scope = "AND m.scope = ANY(%(scopes)s::uuid[])" if query.scopes is not None else ""
+    with connection.cursor() as cursor:
+        cursor.execute(
+            ROWS.format(scope=scope),
+            {
+                "owner": query.owner_id,
+                "ids": list(memory_ids),
+                "live": Status.LIVE,
+                "now": query.now,
+                "scopes": list(query.scopes or ()),
+            },
+        )
+        return {row[0]: Candidate(*row) for row in cursor.fetchall()}

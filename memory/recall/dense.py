@@ -1,0 +1,105 @@
+"""The dense arm: cosine similarity, exact for small owners and through the partition's HNSW index for large ones.
+
+The choice is made here and never left to the planner, which knows neither recall nor that an index scan may end short.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, Final
+from uuid import UUID
+
+from django.db import connection
+
+from memory.recall.query import Query
+from memory.text.vectors import vector_text
+
+# Up to so many rows of one owner an exact scan is as fast as the index and misses nothing.
+EXACT_ROWS: Final = 10_000
+# Below this share of its partition's index an owner's rows are so thinly sown that the index scan ends short or slow,
+# up to the number of rows at which the exact scan becomes slower than even that.
+THIN_SHARE: Final = 0.05
+THIN_EXACT_ROWS: Final = 30_000
+EF_SEARCH: Final = 200
+MAX_SCAN_TUPLES: Final = 40_000
+
+# Adding zero makes the expression unlike the index's, so the planner cannot take the index.
+EXACT = """
+    SELECT v.memory_id, 1 - (v.vec <=> %(vector)s::halfvec) FROM memory_memoryvector v {join}
+    WHERE v.owner_id = %(owner)s AND v.space_id = {space} AND v.live {where}
+    ORDER BY (v.vec <=> %(vector)s::halfvec) + 0::float8 LIMIT %(limit)s
+"""
+INDEXED = """
+    SELECT found.memory_id, 1 - found.distance FROM (
+        SELECT v.memory_id, v.vec::halfvec({width}) <=> %(vector)s::halfvec({width}) AS distance
+        FROM memory_memoryvector v {join}
+        WHERE v.owner_id = %(owner)s AND v.space_id = {space} AND v.live {where}
+        ORDER BY v.vec::halfvec({width}) <=> %(vector)s::halfvec({width}) LIMIT %(limit)s
+    ) found ORDER BY found.distance
+"""
+GIVEN = """
+    SELECT v.memory_id, 1 - (v.vec <=> %(vector)s::halfvec) FROM memory_memoryvector v
+    WHERE v.owner_id = %(owner)s AND v.space_id = {space} AND v.memory_id = ANY(%(ids)s::uuid[])
+"""
+ROWS = """
+    SELECT coalesce((SELECT n FROM memory_lexstats WHERE owner_id = %(owner)s), 0),
+           (SELECT greatest(c.reltuples, 0) FROM memory_memoryvector v JOIN pg_class c ON c.oid = v.tableoid
+            WHERE v.owner_id = %(owner)s LIMIT 1)
+"""
+
+
+def choose_exact(rows: int, partition_rows: float) -> bool:
+    """Tell whether an owner's rows are scanned one by one instead of through the index.
+
+    Args:
+        rows: the owner's live rows.
+        partition_rows: rows in the owner's partition, from the planner's statistics; 0 when unknown.
+    """
+    if rows <= EXACT_ROWS:
+        return True
+    return rows <= THIN_EXACT_ROWS and partition_rows > 0 and rows < THIN_SHARE * partition_rows
+
+
+def search(query: Query, limit: int, *, exact: bool | None = None) -> dict[UUID, float]:
+    """Give the rows nearest to the query's vector with their cosine, nearest first.
+
+    Args:
+        query: with a vector and its space.
+        limit: most rows.
+        exact: force the exact scan or the index; chosen by `choose_exact` when left out.
+    """
+    parameters: dict[str, Any] = {**_parameters(query), "limit": limit}
+    join, where, narrowing = query.narrowing("v")
+    parameters |= narrowing
+    with connection.cursor() as cursor:
+        if exact is None:
+            cursor.execute(ROWS, parameters)
+            rows, partition_rows = cursor.fetchone()
+            exact = choose_exact(rows, partition_rows or 0)
+        if not exact:
+            cursor.execute("SET LOCAL hnsw.iterative_scan = relaxed_order")
+            cursor.execute(f"SET LOCAL hnsw.ef_search = {max(EF_SEARCH, 2 * limit)}")
+            cursor.execute(f"SET LOCAL hnsw.max_scan_tuples = {MAX_SCAN_TUPLES}")
+        statement = EXACT if exact else INDEXED
+        cursor.execute(
+            statement.format(space=int(query.space_id or 0), width=int(query.dimension), join=join, where=where),
+            parameters,
+        )
+        return _scores(cursor.fetchall())
+
+
+def complete(query: Query, memory_ids: Sequence[UUID]) -> dict[UUID, float]:
+    """Give the cosine of given rows; rows without a vector in the space are left out."""
+    with connection.cursor() as cursor:
+        cursor.execute(GIVEN.format(space=int(query.space_id or 0)), {**_parameters(query), "ids": list(memory_ids)})
+        return _scores(cursor.fetchall())
+
+
+def _parameters(query: Query) -> dict[str, Any]:
+    assert query.vector is not None
+    return {"owner": query.owner_id, "vector": vector_text(query.vector)}
+
+
+def _scores(rows: Sequence[tuple[UUID, float]]) -> dict[UUID, float]:
+    # A vector of the stored kind is never zero, so the cosine is a number; the database would say NaN otherwise.
+    return {memory_id: float(score) for memory_id, score in rows}

@@ -1,0 +1,140 @@
+"""The lexical arm: exact BM25 over keyed postings, in one or two statements.
+
+The inverse document frequency is Lucene's, ln(1 + (N - df + 0.5) / (df + 0.5)), which is never negative. It is counted
+over all of the owner's live rows, so a caller's scope does not change how rare a word is.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Final
+from uuid import UUID
+
+from django.db import connection
+
+from memory.recall.profiles import RecallProfile
+from memory.recall.query import MAX_TERMS, Query
+
+# Postings that one query may touch before the rarest terms choose the candidates and the others only complete them:
+# at least so many, or this share of the owner's rows (measured: overlap of the first ten above 0.997).
+LEAST_BUDGET: Final = 5_000
+BUDGET_SHARE: Final = 0.2
+# How many of the candidates that the rarest terms chose are completed with the skipped terms.
+COMPLETED: Final = 300
+
+COUNT = """
+    SELECT q.term, (SELECT count(*) FROM memory_lexposting p WHERE p.owner_id = %(owner)s AND p.term = q.term AND p.live)
+    FROM unnest(%(terms)s::bigint[]) AS q (term)
+"""
+STATISTICS = "SELECT n, total FROM memory_lexstats WHERE owner_id = %(owner)s"
+
+BM25 = "q.weight * p.tf * (%(k1)s + 1) / (p.tf + %(k1)s * (1 - %(b)s + %(b)s * p.length / %(average)s))"
+# Prax: augmented term frequency under a logarithm, no document frequency.
+PRAX_SPARSE = "q.weight * ln(1 + 0.5 + 0.5 * p.tf::float8 / greatest(p.highest_tf, 1))"
+
+POSTINGS = """
+    FROM unnest(%(terms)s::bigint[], %(weights)s::float8[]) AS q (term, weight)
+    JOIN memory_lexposting p ON p.owner_id = %(owner)s AND p.term = q.term AND p.live
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class LexicalModel:
+    """The weights of a query's terms and the numbers of the scoring formula.
+
+    `best_possible` bounds the score of any row; `skipped` are the terms beyond the budget, rarest first.
+    """
+
+    formula: str
+    weights: Mapping[int, float]
+    frequencies: Mapping[int, int]
+    kept: tuple[int, ...]
+    skipped: tuple[int, ...]
+    parameters: Mapping[str, float]
+    best_possible: float
+
+
+def build_model(query: Query, profile: RecallProfile) -> LexicalModel | None:
+    """Count the query's terms and weigh them; None when no term is known.
+
+    At most 16 terms count, the rarest first.
+    """
+    with connection.cursor() as cursor:
+        cursor.execute(STATISTICS, {"owner": query.owner_id})
+        n, total = cursor.fetchone() or (0, 0)
+        cursor.execute(COUNT, {"owner": query.owner_id, "terms": list(query.terms)})
+        found = {term: count for term, count in cursor.fetchall() if count}
+    if not found or not n:
+        return None
+    frequencies = dict(sorted(found.items(), key=lambda item: (item[1], item[0]))[:MAX_TERMS])
+    parameters = {"k1": profile.bm25_k1, "b": profile.bm25_b, "average": max(total / n, 1.0)}
+    if profile.lexical == "prax_sparse":
+        top = max(query.terms.values())
+        weights = {term: math.log(1.5 + 0.5 * query.terms[term] / top) for term in frequencies}
+        return LexicalModel(
+            PRAX_SPARSE, weights, frequencies, tuple(frequencies), (), parameters, sum(weights.values()) * math.log(2)
+        )
+    weights = {
+        term: math.log(1 + (max(n, count) - count + 0.5) / (count + 0.5))
+        * (query.terms[term] if profile.repeat_terms else 1)
+        for term, count in frequencies.items()
+    }
+    kept, skipped = _within_budget(frequencies, max(LEAST_BUDGET, int(BUDGET_SHARE * n)))
+    best = sum(weights.values()) * (profile.bm25_k1 + 1)
+    return LexicalModel(BM25, weights, frequencies, kept, skipped, parameters, best)
+
+
+def _within_budget(frequencies: Mapping[int, int], budget: int) -> tuple[tuple[int, ...], tuple[int, ...]]:
+    touched = 0
+    kept: list[int] = []
+    skipped: list[int] = []
+    for term, count in frequencies.items():
+        touched += count
+        (kept if touched <= budget or not kept else skipped).append(term)
+    return tuple(kept), tuple(skipped)
+
+
+def search(query: Query, model: LexicalModel, limit: int) -> dict[UUID, float]:
+    """Score rows by the query's words and give the best, highest first."""
+    first = max(limit, COMPLETED) if model.skipped else limit
+    scores = _ranked(query, model, model.kept, first)
+    if not model.skipped or not scores:
+        return scores
+    for memory_id, extra in _scored(query, model, model.skipped, list(scores)).items():
+        scores[memory_id] += extra
+    return dict(sorted(scores.items(), key=lambda item: (-item[1], item[0]))[:limit])
+
+
+def complete(query: Query, model: LexicalModel, memory_ids: Sequence[UUID]) -> dict[UUID, float]:
+    """Score given rows exactly; rows without any of the words are left out."""
+    return _scored(query, model, tuple(model.weights), memory_ids)
+
+
+def _ranked(query: Query, model: LexicalModel, terms: Sequence[int], limit: int) -> dict[UUID, float]:
+    join, where, narrowing = query.narrowing("p")
+    statement = (
+        f"SELECT p.memory_id, sum({model.formula}) AS score {POSTINGS} {join} WHERE true {where} "
+        "GROUP BY p.memory_id ORDER BY score DESC, p.memory_id LIMIT %(limit)s"
+    )
+    return _run(statement, {**_parameters(query, model, terms), **narrowing, "limit": limit})
+
+
+def _scored(query: Query, model: LexicalModel, terms: Sequence[int], memory_ids: Sequence[UUID]) -> dict[UUID, float]:
+    statement = (
+        f"SELECT p.memory_id, sum({model.formula}) {POSTINGS} AND p.memory_id = ANY(%(ids)s::uuid[]) "
+        "GROUP BY p.memory_id"
+    )
+    return _run(statement, {**_parameters(query, model, terms), "ids": list(memory_ids)})
+
+
+def _parameters(query: Query, model: LexicalModel, terms: Sequence[int]) -> dict[str, Any]:
+    weights = [model.weights[term] for term in terms]
+    return {"owner": query.owner_id, "terms": list(terms), "weights": weights, **model.parameters}
+
+
+def _run(statement: str, parameters: Mapping[str, Any]) -> dict[UUID, float]:
+    with connection.cursor() as cursor:
+        cursor.execute(statement, parameters)
+        return {memory_id: float(score) for memory_id, score in cursor.fetchall()}

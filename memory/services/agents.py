@@ -1,0 +1,243 @@
+"""Agents, their groups and their keys."""
+
+from __future__ import annotations
+
+import hashlib
+import secrets
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from typing import Any, Final
+from uuid import UUID
+
+from django.db import IntegrityError, connection, transaction
+from django.db.models import Q
+
+from memory.crypto.keyring import keyring
+from memory.errors import Conflict, InvalidInput, NotAuthenticated, NotFound
+from memory.models import Agent, AgentGroup, AgentKey, GroupKind, GroupMembership, Visibility, owner_scope
+from memory.services.actors import AGENT_DEFAULT, UNSET, Actor, Permission, write_target
+from memory.services.clock import now
+from memory.text import limits
+
+KEY_PREFIX: Final = "loci"
+# Writing the time of use on every request would write a row per read.
+USE_GRAIN: Final = timedelta(minutes=5)
+
+
+@dataclass(frozen=True, slots=True)
+class NewKey:
+    """A key just made; `secret` is shown once and cannot be read again."""
+
+    key_id: UUID
+    secret: str
+
+
+def create_agent(*, actor: Actor, name: str) -> Agent:
+    """Create an agent of the actor's owner; raises Conflict when the name is taken, InvalidInput when unusable."""
+    actor.require(Permission.AGENTS)
+    name, name_hash = _name(actor, name)
+    with owner_scope(actor.owner_id):
+        try:
+            with transaction.atomic():
+                return Agent.objects.create(name=name, name_hash=name_hash)
+        except IntegrityError as error:
+            raise Conflict("An agent of this name exists already.", code="agent.taken") from error
+
+
+def list_agents(*, actor: Actor) -> list[Agent]:
+    """List the owner's agents, oldest first."""
+    actor.require(Permission.AGENTS)
+    with owner_scope(actor.owner_id):
+        return list(Agent.objects.order_by("created_at", "pk"))
+
+
+def pause_agent(*, actor: Actor, agent_id: UUID, paused: bool) -> Agent:
+    """Stop an agent's keys from working, or let them work again."""
+    actor.require(Permission.AGENTS)
+    with owner_scope(actor.owner_id):
+        agent = _agent(agent_id)
+        agent.paused_at = now() if paused else None
+        agent.save(update_fields=["paused_at"])
+        return agent
+
+
+def create_group(*, actor: Actor, kind: str, name: str) -> AgentGroup:
+    """Create a project or squad; raises Conflict when one of this kind and name exists."""
+    actor.require(Permission.AGENTS)
+    if kind not in GroupKind.values:
+        raise InvalidInput("kind is project or squad.", code="group.kind", field="kind")
+    name, name_hash = _name(actor, name)
+    with owner_scope(actor.owner_id):
+        try:
+            with transaction.atomic():
+                return AgentGroup.objects.create(kind=kind, name=name, name_hash=name_hash)
+        except IntegrityError as error:
+            raise Conflict("A group of this kind and name exists already.", code="group.taken") from error
+
+
+def list_groups(*, actor: Actor) -> list[tuple[AgentGroup, list[UUID]]]:
+    """List the owner's projects and squads with the ids of their agents."""
+    actor.require(Permission.AGENTS)
+    with owner_scope(actor.owner_id):
+        members: dict[UUID, list[UUID]] = {}
+        for group_id, agent_id in GroupMembership.objects.order_by("created_at").values_list("group_id", "agent_id"):
+            members.setdefault(group_id, []).append(agent_id)
+        return [(group, members.get(group.pk, [])) for group in AgentGroup.objects.order_by("created_at", "pk")]
+
+
+def set_membership(*, actor: Actor, group_id: UUID, agent_id: UUID, member: bool) -> None:
+    """Put an agent into a group or take it out; without effect when it is so already."""
+    actor.require(Permission.AGENTS)
+    with owner_scope(actor.owner_id):
+        _agent(agent_id)
+        if not AgentGroup.objects.filter(pk=group_id).exists():
+            raise NotFound("There is no such squad or project here.")
+        if member:
+            GroupMembership.objects.get_or_create(owner_id=actor.owner_id, group_id=group_id, agent_id=agent_id)
+        else:
+            GroupMembership.objects.filter(group_id=group_id, agent_id=agent_id).delete()
+
+
+def create_key(
+    *,
+    actor: Actor,
+    agent_id: UUID,
+    label: str,
+    scopes: Sequence[str] | None = None,
+    default_scope: Any = UNSET,
+    expires_at: Any = None,
+) -> NewKey:
+    """Make a key for an agent; only its digest is kept.
+
+    Args:
+        actor: who makes it.
+        agent_id: for whom.
+        label: a name for people.
+        scopes: permissions; reading, writing and deleting memories when left out.
+        default_scope: where rows go when a request names no scope: `owner` (the default), `agent`, `squad:<id>` …
+        expires_at: when it stops working.
+
+    Raises:
+        NotFound: no such agent or group.
+        InvalidInput, InvalidScope: an unknown permission, an empty label, an unusable scope.
+    """
+    actor.require(Permission.AGENTS)
+    permissions = _permissions(scopes)
+    label = limits.checked_text(label, field="label", max_bytes=400).strip()
+    expires = None if expires_at is None else limits.checked_moment(expires_at, field="expires_at")
+    with owner_scope(actor.owner_id):
+        agent = _agent(agent_id)
+        groups = _groups(agent.pk)
+    visibility, group_id = Visibility.OWNER.value, None
+    if default_scope is not UNSET:
+        bearer = Actor(owner_id=actor.owner_id, kind="agent", agent_id=agent.pk, groups=groups)
+        target = write_target(bearer, default_scope)
+        visibility, group_id = target.visibility, target.group_id
+    prefix = secrets.token_hex(4)
+    secret = f"{KEY_PREFIX}_{prefix}_{secrets.token_urlsafe(32)}"
+    with owner_scope(actor.owner_id):
+        key = AgentKey.objects.create(
+            agent_id=agent.pk,
+            label=label,
+            prefix=prefix,
+            digest=_digest(secret),
+            scopes=sorted(permissions),
+            default_visibility=visibility,
+            default_group_id=group_id,
+            expires_at=expires,
+        )
+    return NewKey(key.pk, secret)
+
+
+def list_keys(*, actor: Actor, agent_id: UUID) -> list[AgentKey]:
+    """List an agent's keys, newest first; raises NotFound when there is no such agent."""
+    actor.require(Permission.AGENTS)
+    with owner_scope(actor.owner_id):
+        _agent(agent_id)
+        return list(AgentKey.objects.filter(agent_id=agent_id).order_by("-created_at", "-pk"))
+
+
+def revoke_key(*, actor: Actor, key_id: UUID) -> None:
+    """Stop a key from working for good; without effect when it was revoked before."""
+    actor.require(Permission.AGENTS)
+    with owner_scope(actor.owner_id):
+        if not AgentKey.objects.filter(pk=key_id).exists():
+            raise NotFound("There is no key with this id here.")
+        AgentKey.objects.filter(pk=key_id, revoked_at=None).update(revoked_at=now())
+
+
+def authenticate(secret: str) -> Actor:
+    """Turn an agent's key into the actor that it stands for.
+
+    Raises:
+        NotAuthenticated: unknown, expired or revoked, or its agent is paused; all alike, so that nothing is told.
+    """
+    if not secret.startswith(f"{KEY_PREFIX}_") or len(secret) > 200 or not secret.isascii():
+        raise NotAuthenticated("The agent key is not valid.")
+    with transaction.atomic(), connection.cursor() as cursor:
+        cursor.execute("SELECT owner_id, key_id FROM loci_find_key(%s)", [_digest(secret)])
+        found = cursor.fetchone()
+    if found is None:
+        raise NotAuthenticated("The agent key is not valid.")
+    owner_id, key_id = found
+    moment = now()
+    with owner_scope(owner_id):
+        key = AgentKey.objects.select_related(None).get(pk=key_id)
+        agent = Agent.objects.only("id", "owner_id", "paused_at").get(pk=key.agent_id)
+        if key.revoked_at or (key.expires_at and key.expires_at <= moment) or agent.paused_at:
+            raise NotAuthenticated("The agent key is not valid.")
+        _note_use(key, moment)
+        return Actor(
+            owner_id=owner_id,
+            kind="agent",
+            agent_id=agent.pk,
+            key_id=key.pk,
+            permissions=frozenset(Permission(scope) for scope in key.scopes),
+            default_visibility=key.default_visibility,
+            default_group_id=key.default_group_id,
+            groups=_groups(agent.pk),
+        )
+
+
+def _note_use(key: AgentKey, moment: datetime) -> None:
+    if key.last_used_at is None or moment - key.last_used_at > USE_GRAIN:
+        AgentKey.objects.filter(Q(last_used_at=None) | Q(last_used_at__lt=moment - USE_GRAIN), pk=key.pk).update(
+            last_used_at=moment
+        )
+
+
+def _groups(agent_id: UUID) -> dict[UUID, str]:
+    ids = GroupMembership.objects.filter(agent_id=agent_id).values_list("group_id", flat=True)
+    return dict(AgentGroup.objects.filter(pk__in=ids).values_list("pk", "kind"))
+
+
+def _agent(agent_id: UUID) -> Agent:
+    agent = Agent.objects.filter(pk=agent_id).first()
+    if agent is None:
+        raise NotFound("There is no agent with this id here.")
+    return agent
+
+
+def _name(actor: Actor, name: str) -> tuple[str, int]:
+    text = limits.checked_text(name, field="name", max_bytes=400).strip()
+    return text, keyring().of(actor.owner_id).name(text.casefold())
+
+
+def _permissions(scopes: Iterable[str] | None) -> set[Permission]:
+    if scopes is None:
+        return set(AGENT_DEFAULT)
+    try:
+        permissions = {Permission(scope) for scope in scopes}
+    except ValueError:
+        raise InvalidInput(
+            f"A key's scopes are among {', '.join(Permission)}.", code="key.scopes", field="scopes"
+        ) from None
+    if not permissions:
+        raise InvalidInput("A key needs at least one scope.", code="key.scopes", field="scopes")
+    return permissions
+
+
+def _digest(secret: str) -> bytes:
+    # The secret has 256 random bits, so a plain hash is as good as a slow one and costs nothing on each request.
+    return hashlib.sha256(secret.encode()).digest()

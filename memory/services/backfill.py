@@ -1,0 +1,68 @@
+"""Making the vectors that could not be made when their memories were written."""
+
+from __future__ import annotations
+
+from datetime import datetime, timedelta
+from typing import Final
+from uuid import UUID
+
+from django.db.models import F, Max, Min
+
+from memory.errors import EmbedderUnavailable
+from memory.models import Memory, PendingVector, Status, owner_scope
+from memory.privacy import pii
+from memory.providers.composition import embedder
+from memory.services.embedding import active_space
+from memory.services.writing import Embedded, insert_vectors
+
+BATCH: Final = 64
+FIRST_DELAY: Final = timedelta(seconds=30)
+LONGEST_DELAY: Final = timedelta(hours=1)
+
+
+def backfill_vectors(*, owner_id: UUID, at: datetime) -> tuple[int, datetime | None]:
+    """Make an owner's queued vectors, batch by batch, outside of transactions.
+
+    Returns:
+        How many were made, and when to try again while the embedder is unavailable.
+    """
+    made = 0
+    while True:
+        with owner_scope(owner_id):
+            due = PendingVector.objects.filter(next_at__lte=at).order_by("next_at")
+            waiting = list(due.values_list("memory_id", flat=True)[:BATCH])
+            rows = list(Memory.objects.filter(pk__in=waiting, status=Status.LIVE))
+            texts = [spoken_text(row) for row in rows]
+        if not waiting:
+            break
+        try:
+            model = embedder()
+            space = active_space(model)
+            embedded = Embedded(space.pk, model.embed(texts)) if rows else None
+        except EmbedderUnavailable:
+            return made, _postpone(owner_id, waiting, at)
+        with owner_scope(owner_id):
+            if embedded is not None:
+                # Rows archived or changed while the model worked keep their own later entry or need none.
+                current = dict(Memory.objects.filter(pk__in=waiting, status=Status.LIVE).values_list("pk", "version"))
+                kept = [place for place, row in enumerate(rows) if current.get(row.pk) == row.version]
+                insert_vectors([rows[p] for p in kept], Embedded(embedded.space_id, embedded.vectors[kept]))
+                made += len(kept)
+            PendingVector.objects.filter(memory_id__in=waiting).delete()
+    with owner_scope(owner_id):
+        return made, PendingVector.objects.aggregate(first=Min("next_at"))["first"]
+
+
+def spoken_text(row: Memory) -> str:
+    """Give the text of a stored row that is embedded: redacted, with the speaker before it."""
+    redacted = pii.redact(row.text)
+    return f"{row.speaker}: {redacted}" if row.speaker else redacted
+
+
+def _postpone(owner_id: UUID, waiting: list[UUID], at: datetime) -> datetime:
+    with owner_scope(owner_id):
+        rows = PendingVector.objects.filter(memory_id__in=waiting)
+        attempts = rows.aggregate(most=Max("attempts"))["most"] or 0
+        again = at + min(FIRST_DELAY * 2 ** min(attempts, 10), LONGEST_DELAY)
+        rows.update(attempts=F("attempts") + 1, next_at=again)
+        return again

@@ -1,0 +1,184 @@
+"""Changing what a memory says; what it said before stays in its history."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from datetime import datetime
+from typing import Any, Final
+from uuid import UUID
+
+from django.db import IntegrityError, transaction
+
+from memory.crypto.keyring import keyring
+from memory.errors import Conflict, InvalidInput, NotFound
+from memory.models import Memory, MemoryVersion, Status, Visibility, owner_scope
+from memory.models.encrypted import reseal
+from memory.services.actors import UNSET, Actor, Permission, Target, write_target
+from memory.services.clock import now
+from memory.services.drafts import Draft, Ready, make_ready
+from memory.services.embedding import embed_texts
+from memory.services.features import require_memory
+from memory.services.memories import visible_memory
+from memory.services.writing import (
+    Embedded,
+    insert_postings,
+    insert_vectors,
+    move_scope,
+    note_expiry,
+    queue_vectors,
+    remove_from_indexes,
+    replace_labels,
+)
+
+CHANGEABLE: Final = frozenset(
+    {
+        "text", "category", "kind", "importance", "confidence", "tags", "topics", "source", "metadata",
+        "occurred_at", "valid_from", "valid_until", "expires_at",
+    }
+)  # fmt: skip
+
+
+def change_memory(
+    *, actor: Actor, memory_id: UUID, changes: Mapping[str, Any], scope: Any = UNSET, version: int | None = None
+) -> Memory:
+    """Change fields of a live memory; what it said before stays in its history.
+
+    Args:
+        actor: who changes it.
+        memory_id: which.
+        changes: new values by field, see `CHANGEABLE`.
+        scope: who may read it from now on, when given.
+        version: refuse the change when the memory has another version by now.
+
+    Raises:
+        NotFound: not there or hidden.
+        InvalidInput, TooLarge: a field that cannot be changed, or its value; nothing was changed.
+        Conflict: another version, not live, or another live memory says the same already.
+    """
+    require_memory()
+    actor.require(Permission.WRITE)
+    unknown = sorted(set(changes) - CHANGEABLE)
+    if unknown:
+        raise InvalidInput(
+            f"These fields cannot be changed: {', '.join(name[:40] for name in unknown[:5])}.", code="field.unknown"
+        )
+    target = None if scope is UNSET else write_target(actor, scope)
+    with owner_scope(actor.owner_id):
+        before = visible_memory(actor, memory_id)
+        ready = make_ready(draft_of(before, changes), ring=keyring().of(actor.owner_id))
+        text_changed = "text" in changes and ready.text != before.text
+    embedded = embed_texts([spoken(ready)]) if text_changed else None
+    moment = now()
+    with owner_scope(actor.owner_id):
+        row = Memory.objects.select_for_update().filter(pk=memory_id).first()
+        if row is None:
+            raise NotFound
+        _require_current(row, version if version is not None else before.version)
+        _keep_version(row, actor, changes, "changed", moment)
+        reseal(row)
+        _apply(row, ready, moment)
+        if target is not None:
+            _retarget(row, actor, target)
+        save_unique(row)
+        replace_labels(row, ready.labels)
+        note_expiry([row])
+        if text_changed:
+            remove_from_indexes([row.pk])
+            add_to_indexes(row, ready, embedded, moment)
+        elif target is not None:
+            move_scope(row)
+        return row
+
+
+def draft_of(row: Memory, changes: Mapping[str, Any]) -> Draft:
+    """Make the draft that a row would come from, with some fields changed."""
+    values: dict[str, Any] = {
+        "text": row.text, "kind": row.kind, "category": row.category, "tier": row.tier,
+        "summary_level": row.summary_level, "importance": row.importance, "confidence": row.confidence,
+        "tags": row.tags or (), "topics": row.topics or (), "source": row.source, "metadata": row.metadata,
+        "occurred_at": row.occurred_at, "valid_from": row.valid_from, "valid_until": row.valid_until,
+        "expires_at": row.expires_at, "role": row.role, "speaker": row.speaker, "tool_name": row.tool_name,
+        "call_id": row.call_id,
+    }  # fmt: skip
+    return Draft(**{**values, **changes})
+
+
+def spoken(ready: Ready) -> str:
+    """Give the text that is embedded: redacted, with the speaker before it."""
+    return f"{ready.speaker}: {ready.redacted}" if ready.speaker else ready.redacted
+
+
+def _require_current(row: Memory, version: int) -> None:
+    if row.version != version:
+        raise Conflict(
+            "The memory was changed meanwhile. Nothing was changed; read it again.",
+            code="memory.version",
+            version=row.version,
+        )
+    if row.status != Status.LIVE:
+        raise Conflict("Only a live memory can be changed. Restore it first.", code="memory.not_live")
+
+
+def _keep_version(row: Memory, actor: Actor, changes: Mapping[str, Any], reason: str, moment: datetime) -> None:
+    former = {name: _plain(getattr(row, name)) for name in changes if name != "text"}
+    MemoryVersion.objects.create(
+        memory_id=row.pk,
+        number=row.version,
+        text=row.text,
+        changes=former,
+        actor=actor.label,
+        sealed_for=row.sealing_agent_id,
+        reason=reason,
+        created_at=moment,
+    )
+
+
+def _plain(value: Any) -> Any:
+    return value.isoformat() if isinstance(value, datetime) else value
+
+
+def _apply(row: Memory, ready: Ready, moment: datetime) -> None:
+    row.text, row.kind, row.category = ready.text, ready.kind, ready.category
+    row.importance, row.confidence = ready.importance, ready.confidence
+    row.tags, row.topics = ready.tags or None, ready.topics or None
+    row.source, row.metadata, row.content_hash = ready.source, ready.metadata, ready.content_hash
+    for name in ("valid_from", "valid_until", "expires_at"):
+        setattr(row, name, ready.moments[name])
+    row.occurred_at = ready.moments["occurred_at"] or row.occurred_at
+    row.pii_kinds, row.pii_tier, row.injection_kinds = ready.pii_kinds, ready.pii_tier, ready.injection_kinds
+    row.token_count, row.highest_tf = ready.length, max(ready.terms.values(), default=0)
+    row.is_question, row.has_time = ready.signals.is_question, ready.signals.has_time
+    row.has_number, row.name_hashes = ready.signals.has_number, ready.name_hashes
+    row.updated_at = moment
+    row.version += 1
+
+
+def save_unique(row: Memory) -> None:
+    """Save a row, turning a second live row with the same statement into a Conflict."""
+    try:
+        with transaction.atomic():
+            row.save()
+    except IntegrityError as error:
+        if "memory_statement_once" not in str(error):
+            raise
+        same = Memory.objects.filter(scope=row.scope, content_hash=row.content_hash, status=Status.LIVE).first()
+        raise Conflict(
+            "Another live memory says the same already. Nothing was changed.",
+            code="memory.duplicate",
+            memory_id=str(same.pk) if same else None,
+        ) from error
+
+
+def add_to_indexes(row: Memory, ready: Ready, embedded: Embedded | None, moment: datetime) -> None:
+    """Put a row into postings and vectors, or queue its vector."""
+    insert_postings([(row, ready.terms, ready.length)])
+    if embedded is None:
+        queue_vectors([row.pk], now=moment)
+    else:
+        insert_vectors([row], embedded)
+
+
+def _retarget(row: Memory, actor: Actor, target: Target) -> None:
+    row.visibility, row.scope, row.group_id = target.visibility, target.scope, target.group_id
+    if target.visibility == Visibility.AGENT:
+        row.agent_id = actor.agent_id

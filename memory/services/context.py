@@ -1,0 +1,123 @@
+"""The context block: recalled memories as text for a prompt, within a token budget and cleaned of instructions."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
+from typing import Final
+from uuid import UUID
+
+from memory.errors import InvalidInput
+from memory.models import Memory, owner_scope
+from memory.privacy import injection
+from memory.services.actors import Actor
+from memory.services.recall import Recalled, RecallRequest, recall
+from memory.services.settings import current_settings
+
+# Prax counts four characters a token; exact counts would need the tokeniser of a model that is not known here.
+CHARACTERS_A_TOKEN: Final = 4
+LONGEST_LINE: Final = 600
+LEVELS: Final[Mapping[str, injection.Level]] = {level.name.lower(): level for level in injection.Level}
+
+
+@dataclass(frozen=True, slots=True)
+class ContextBlock:
+    """Text for a prompt; empty when nothing was found. `memory_ids` stand in it, in its order."""
+
+    text: str
+    tokens: int
+    memory_ids: list[UUID]
+    omitted: int
+    recalled: Recalled
+
+
+@dataclass(frozen=True, slots=True)
+class BlockFormat:
+    """One published form of the block: its first and last line, and how a memory's line begins."""
+
+    head: str
+    line: Callable[[Memory], str]
+    foot: str = ""
+
+
+def _day(row: Memory) -> str:
+    return f"{row.occurred_at:%Y-%m-%d}"
+
+
+def _origin(row: Memory) -> str:
+    return row.source.split("/")[0] if row.source else ("conversation" if row.session_id else row.kind)
+
+
+FORMATS: Final[Mapping[str, BlockFormat]] = {
+    "prax": BlockFormat("## Relevant Memories", lambda row: f"- [{_origin(row)}, {_day(row)}] ({row.kind}) "),
+    "praxis": BlockFormat("Relevant memory:", lambda row: f"- ({row.kind}) {_day(row)}: "),
+    "cortex": BlockFormat("--- Relevant Memory ---", lambda row: f"[{row.tier}] {_day(row)}: ", "---"),
+}
+
+
+def build_context(
+    *,
+    actor: Actor,
+    request: RecallRequest,
+    form: str | None = None,
+    max_tokens: int | None = None,
+    cleaning: str = "standard",
+) -> ContextBlock:
+    """Recall and write a block of at most `max_tokens` tokens, in whole lines, best memory first.
+
+    Every line shows the kind and day of its memory. Line breaks inside a memory become spaces and phrases that address
+    a model are replaced, so that a stored text can neither end the block nor give orders.
+
+    Args:
+        actor: who asks.
+        request: what is recalled; limit and threshold are the owner's settings when left out.
+        form: `prax`, `praxis` or `cortex`; the owner's setting when left out.
+        max_tokens: between 50 and 32,000; the owner's setting when left out.
+        cleaning: `standard`, `strict` or `paranoid`.
+
+    Raises:
+        InvalidInput: an unknown form or level, or a budget out of bounds; and what `recall` raises.
+    """
+    with owner_scope(actor.owner_id):
+        settings = current_settings()["values"]
+    form = form or settings["context_format"]
+    budget = settings["context_tokens"] if max_tokens is None else max_tokens
+    if form not in FORMATS:
+        raise InvalidInput(f"format is one of {', '.join(FORMATS)}.", code="context.format", field="format")
+    if cleaning not in LEVELS:
+        raise InvalidInput(f"cleaning is one of {', '.join(LEVELS)}.", code="context.cleaning", field="cleaning")
+    if isinstance(budget, bool) or not 50 <= budget <= 32_000:
+        raise InvalidInput("max_tokens is a number from 50 to 32000.", code="context.budget", field="max_tokens")
+    answer = recall(
+        actor=actor,
+        request=replace(
+            request,
+            limit=settings["recall_limit"] if request.limit is None else request.limit,
+            threshold=settings["recall_threshold"] if request.threshold is None else request.threshold,
+        ),
+    )
+    return _write(answer, FORMATS[form], budget, LEVELS[cleaning])
+
+
+def _write(answer: Recalled, form: BlockFormat, budget: int, level: injection.Level) -> ContextBlock:
+    room = budget * CHARACTERS_A_TOKEN - len(form.head) - len(form.foot) - 2
+    lines: list[str] = []
+    for hit in answer.hits:
+        line = form.line(hit.memory) + _flat(hit.memory, level)
+        if len(line) + 1 > room:
+            break
+        room -= len(line) + 1
+        lines.append(line)
+    if not lines:
+        return ContextBlock("", 0, [], len(answer.hits), answer)
+    text = "\n".join([form.head, *lines, *([form.foot] if form.foot else [])])
+    used = -(-len(text) // CHARACTERS_A_TOKEN)
+    ids = [hit.memory.pk for hit in answer.hits[: len(lines)]]
+    return ContextBlock(text, used, ids, len(answer.hits) - len(lines), answer)
+
+
+def _flat(row: Memory, level: injection.Level) -> str:
+    spoken = f"{row.speaker}: {row.text}" if row.speaker else row.text
+    # Cleaned before the line breaks go, since some of the phrases are told by where a line begins.
+    flat = " ".join(injection.clean(spoken, level).split())
+    return flat if len(flat) <= LONGEST_LINE else flat[: LONGEST_LINE - 1].rstrip() + "…"

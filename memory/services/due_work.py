@@ -1,0 +1,75 @@
+"""Background work that waits for owners: vectors to make, memories to erase or archive.
+
+`DueWork` says whose work is due, and each job's own rows say what there is to do. A claim moves the due time on; the
+claim's row goes only when the job has finished and nothing was asked for meanwhile, so a killed worker loses nothing.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable, Mapping
+from datetime import datetime, timedelta
+from typing import Final
+from uuid import UUID
+
+from django.db import connection
+
+from memory.errors import LociError
+from memory.models import DueWork, owner_scope
+from memory.services.backfill import backfill_vectors
+from memory.services.clock import now
+from memory.services.retirement import archive_expired, erase_due
+from memory.services.writing import call_for_work
+
+logger = logging.getLogger(__name__)
+
+CLAIMED_FOR: Final = timedelta(minutes=10)
+MOST_OWNERS: Final = 200
+
+Done = tuple[int, datetime | None]
+"""How many rows a job did, and when there is more to do for the owner."""
+
+JOBS: Final[Mapping[str, Callable[..., Done]]] = {
+    DueWork.ERASE: erase_due,
+    DueWork.EXPIRE: archive_expired,
+    DueWork.VECTORS: backfill_vectors,
+}
+
+CLAIM: Final = """
+    UPDATE memory_duework SET due_at = %(until)s WHERE id IN (
+        SELECT id FROM memory_duework WHERE job = %(job)s AND due_at <= %(now)s
+        ORDER BY due_at LIMIT %(most)s FOR UPDATE SKIP LOCKED
+    ) RETURNING owner_id
+"""
+
+
+def run_due_work(*, at: datetime | None = None) -> dict[str, int]:
+    """Do all work that is due, owner by owner; repeating it has no further effect.
+
+    Args:
+        at: the moment that counts as now.
+
+    Returns:
+        Rows done by kind of work. An owner whose work fails is logged and tried again later.
+    """
+    moment = at or now()
+    return {job: sum(_run(job, owner_id, moment) for owner_id in _claim(job, moment)) for job in JOBS}
+
+
+def _claim(job: str, moment: datetime) -> list[UUID]:
+    with connection.cursor() as cursor:
+        cursor.execute(CLAIM, {"job": job, "now": moment, "until": moment + CLAIMED_FOR, "most": MOST_OWNERS})
+        return [row[0] for row in cursor.fetchall()]
+
+
+def _run(job: str, owner_id: UUID, moment: datetime) -> int:
+    try:
+        count, more_at = JOBS[job](owner_id=owner_id, at=moment)
+    except LociError as error:
+        logger.warning("%s for owner %s failed: %s", job, owner_id, error.machine_code)
+        return 0
+    DueWork.objects.filter(owner_id=owner_id, job=job, due_at=moment + CLAIMED_FOR).delete()
+    if more_at is not None:
+        with owner_scope(owner_id):
+            call_for_work(job, due_at=more_at)
+    return count

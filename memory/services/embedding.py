@@ -1,0 +1,66 @@
+"""Vectors of texts: the active space, and embedding that degrades visibly instead of failing a write."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Sequence
+
+from django.db import connection, transaction
+
+from memory.errors import EmbedderUnavailable
+from memory.models import EmbeddingSpace, SpaceState
+from memory.ports import Embedder
+from memory.providers.composition import embedder
+from memory.services.writing import Embedded
+
+logger = logging.getLogger(__name__)
+
+
+def active_space(model: Embedder | None = None) -> EmbeddingSpace:
+    """Give the space of the configured embedder, opening it when the installation has none yet.
+
+    An embedder that differs from the active space's model does not get its space: vectors of two models never meet.
+
+    Raises:
+        EmbedderUnavailable: the embedder cannot tell its width, or another model's space is active.
+    """
+    model = model or embedder()
+    found = EmbeddingSpace.objects.filter(state=SpaceState.ACTIVE).first()
+    if found is None:
+        found = _open_first_space(model)
+    if (found.provider, found.model) != (model.provider, model.model):
+        raise EmbedderUnavailable(
+            f"The stored vectors belong to {found.provider}/{found.model}, but {model.provider}/{model.model} is "
+            "configured. Texts are stored and found by words; set the former model again."
+        )
+    if found.dimension != model.dimension:
+        raise EmbedderUnavailable("The embedder now answers with another width than its stored vectors have.")
+    return found
+
+
+def _open_first_space(model: Embedder) -> EmbeddingSpace:
+    dimension = model.dimension
+    with transaction.atomic(), connection.cursor() as cursor:
+        # Two processes that start together agree through the lock; the loser finds the winner's row.
+        cursor.execute("SELECT pg_advisory_xact_lock(hashtext('loci.first_space'))")
+        space, created = EmbeddingSpace.objects.get_or_create(
+            state=SpaceState.ACTIVE,
+            defaults={"provider": model.provider, "model": model.model, "dimension": dimension},
+        )
+        if created:
+            cursor.execute("SELECT loci_index_space(%s, %s)", [space.pk, dimension])
+    return space
+
+
+def embed_texts(texts: Sequence[str]) -> Embedded | None:
+    """Embed redacted texts into the active space; None when the embedder is unavailable, which is logged.
+
+    Never call this inside a transaction.
+    """
+    try:
+        model = embedder()
+        space = active_space(model)
+        return Embedded(space.pk, model.embed(texts))
+    except EmbedderUnavailable as error:
+        logger.warning("embedding failed, vectors are queued: %s", error.machine_code)
+        return None

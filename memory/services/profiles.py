@@ -1,0 +1,87 @@
+"""Recall profiles of an owner: the shipped ones with the owner's changes, which are versioned and can be reset."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Mapping
+from typing import Any
+
+from django.db.models import Max
+
+from memory.errors import InvalidInput
+from memory.models import OwnerSettings, ProfileOverride, owner_scope
+from memory.recall.profiles import SHIPPED, RecallProfile, shipped, with_changes
+from memory.services.actors import Actor, Permission
+from memory.services.clock import now
+
+
+def effective_profile(actor: Actor, name: str | None) -> RecallProfile:
+    """Give a profile as it stands for the owner; the owner's chosen one when no name is given.
+
+    Run it in the owner's scope.
+
+    Raises:
+        NotFound: no such profile.
+    """
+    if name is None:
+        values = OwnerSettings.objects.values_list("values", flat=True).first() or {}
+        name = values.get("recall_profile", "default")
+    profile = shipped(name)
+    newest = ProfileOverride.objects.filter(profile=profile.name).order_by("-version").first()
+    return with_changes(profile, newest.values) if newest else profile
+
+
+def list_profiles(*, actor: Actor) -> list[dict[str, Any]]:
+    """Describe every profile as it stands for the owner, with the version of its changes (0 for none)."""
+    actor.require(Permission.READ)
+    with owner_scope(actor.owner_id):
+        versions = dict(ProfileOverride.objects.values_list("profile").annotate(Max("version")))
+        return [describe(effective_profile(actor, name), version=versions.get(name, 0)) for name in SHIPPED]
+
+
+def get_profile(*, actor: Actor, name: str) -> dict[str, Any]:
+    """Describe one profile as it stands for the owner; raises NotFound for another name."""
+    actor.require(Permission.READ)
+    with owner_scope(actor.owner_id):
+        version = ProfileOverride.objects.filter(profile=name).aggregate(last=Max("version"))["last"] or 0
+        return describe(effective_profile(actor, name), version=version)
+
+
+def change_profile(*, actor: Actor, name: str, changes: Mapping[str, Any]) -> dict[str, Any]:
+    """Change fields of a profile for the owner, as a new version; fields not named keep their value.
+
+    Raises:
+        InvalidInput: no field named, an unknown one, or a value out of bounds; nothing was changed.
+        NotFound: no such profile.
+    """
+    actor.require(Permission.SETTINGS)
+    if not changes:
+        raise InvalidInput("Name at least one field to change.", code="profile.invalid")
+    base = shipped(name)
+    with owner_scope(actor.owner_id):
+        newest = ProfileOverride.objects.filter(profile=name).order_by("-version").first()
+        values = {**(newest.values if newest else {}), **changes}
+        changed = with_changes(base, values)
+        version = (newest.version if newest else 0) + 1
+        ProfileOverride.objects.create(profile=name, version=version, values=values, created_at=now())
+    return describe(changed, version=version)
+
+
+def reset_profile(*, actor: Actor, name: str) -> dict[str, Any]:
+    """Give a profile back its shipped values, as a new version; without effect when nothing was changed."""
+    actor.require(Permission.SETTINGS)
+    base = shipped(name)
+    with owner_scope(actor.owner_id):
+        newest = ProfileOverride.objects.filter(profile=name).order_by("-version").first()
+        if newest is None or not newest.values:
+            return describe(base, version=newest.version if newest else 0)
+        version = newest.version + 1
+        ProfileOverride.objects.create(profile=name, version=version, values={}, created_at=now())
+    return describe(base, version=version)
+
+
+def describe(profile: RecallProfile, *, version: int) -> dict[str, Any]:
+    """Turn a profile into plain values."""
+    values = dataclasses.asdict(profile)
+    values["arms"] = list(profile.arms)
+    return {**values, "version": version}

@@ -1,0 +1,137 @@
+"""Taking memories out of use: archiving, deleting, and what undoes them."""
+
+from __future__ import annotations
+
+from datetime import datetime, timedelta
+from typing import Final
+from uuid import UUID
+
+from django.db.models import Min
+
+from memory.crypto.keyring import keyring
+from memory.models import AuditEvent, DueWork, Memory, MemorySource, Status, owner_scope
+from memory.services.actors import Actor, Permission
+from memory.services.changes import add_to_indexes, draft_of, save_unique, spoken
+from memory.services.clock import now
+from memory.services.drafts import make_ready
+from memory.services.embedding import embed_texts
+from memory.services.features import require_memory
+from memory.services.memories import visible_memory
+from memory.services.writing import call_for_work, remove_from_indexes
+
+UNDO: Final = timedelta(seconds=10)
+MOST_AT_ONCE: Final = 1_000
+
+
+def archive_memory(*, actor: Actor, memory_id: UUID, reason: str = "archived") -> Memory:
+    """Take a memory out of every default read; it can be restored. Without effect when it is archived already."""
+    require_memory()
+    actor.require(Permission.DELETE)
+    with owner_scope(actor.owner_id):
+        row = visible_memory(actor, memory_id, lock=True)
+        if row.status != Status.ARCHIVED:
+            _retire(row, Status.ARCHIVED, reason)
+            _audit(actor, "archive", row, reason)
+        return row
+
+
+def restore_memory(*, actor: Actor, memory_id: UUID) -> Memory:
+    """Bring an archived memory back, or undo an erasure that has not happened yet.
+
+    Raises:
+        NotFound: not there, hidden, or erased.
+        Conflict: another live memory says the same now.
+    """
+    require_memory()
+    actor.require(Permission.WRITE)
+    with owner_scope(actor.owner_id):
+        row = visible_memory(actor, memory_id)
+        if row.status not in (Status.ARCHIVED, Status.ERASING):
+            return row
+        ready = make_ready(draft_of(row, {}), ring=keyring().of(actor.owner_id))
+    embedded = embed_texts([spoken(ready)])
+    moment = now()
+    with owner_scope(actor.owner_id):
+        row = visible_memory(actor, memory_id, lock=True)
+        if row.status not in (Status.ARCHIVED, Status.ERASING):
+            return row
+        row.status, row.archived_at, row.archive_reason, row.erase_at = Status.LIVE, None, "", None
+        row.updated_at = moment
+        save_unique(row)
+        add_to_indexes(row, ready, embedded, moment)
+        _audit(actor, "restore", row, "")
+        return row
+
+
+def delete_memory(*, actor: Actor, memory_id: UUID) -> Memory:
+    """Delete a memory: an agent's delete archives it, a person's erases it after ten seconds, which can be undone."""
+    require_memory()
+    actor.require(Permission.DELETE)
+    if actor.kind != "person":
+        return archive_memory(actor=actor, memory_id=memory_id, reason="deleted by agent")
+    with owner_scope(actor.owner_id):
+        row = visible_memory(actor, memory_id, lock=True)
+        if row.status != Status.ERASING:
+            _retire(row, Status.ERASING, "deleted by person")
+            row.erase_at = now() + UNDO
+            row.save(update_fields=["erase_at"])
+            call_for_work(DueWork.ERASE, due_at=row.erase_at)
+            _audit(actor, "delete", row, "")
+        return row
+
+
+def erase_due(*, owner_id: UUID, at: datetime) -> tuple[int, datetime | None]:
+    """Erase for good what a person deleted and did not bring back, with memories whose only source it was.
+
+    Returns:
+        How many memories were erased, and when the next erasure of this owner is due.
+    """
+    with owner_scope(owner_id):
+        erasing = Memory.objects.filter(status=Status.ERASING)
+        due = list(erasing.select_for_update().filter(erase_at__lte=at).values_list("pk", flat=True))
+        gone = [*due, *_without_other_source(due)]
+        if gone:
+            remove_from_indexes(gone)
+            Memory.objects.filter(pk__in=gone).delete()
+            AuditEvent.objects.create(
+                actor="person", verb="erase", object_kind="memory", count=len(gone), created_at=at
+            )
+        return len(gone), erasing.aggregate(first=Min("erase_at"))["first"]
+
+
+def archive_expired(*, owner_id: UUID, at: datetime) -> tuple[int, datetime | None]:
+    """Archive live memories whose time has run out; recall leaves them out before that already.
+
+    Returns:
+        How many memories were archived, and when the next one of this owner expires.
+    """
+    with owner_scope(owner_id):
+        live = Memory.objects.filter(status=Status.LIVE, expires_at__isnull=False)
+        rows = list(live.select_for_update().filter(expires_at__lte=at).order_by("pk")[:MOST_AT_ONCE])
+        for row in rows:
+            _retire(row, Status.ARCHIVED, "expired")
+        if rows:
+            AuditEvent.objects.create(
+                actor="system", verb="archive", object_kind="memory", reason="expired", count=len(rows), created_at=at
+            )
+        return len(rows), live.aggregate(first=Min("expires_at"))["first"]
+
+
+def _without_other_source(erased: list[UUID]) -> list[UUID]:
+    """List the memories that were drawn from erased turns and from nothing else."""
+    dependent = set(MemorySource.objects.filter(turn_id__in=erased).values_list("memory_id", flat=True))
+    supported = MemorySource.objects.filter(memory_id__in=dependent).exclude(turn_id__in=erased)
+    return sorted(dependent - set(erased) - set(supported.values_list("memory_id", flat=True)))
+
+
+def _retire(row: Memory, status: str, reason: str) -> None:
+    remove_from_indexes([row.pk])
+    row.status, row.archived_at, row.archive_reason = status, now(), reason
+    row.updated_at = row.archived_at
+    row.save(update_fields=["status", "archived_at", "archive_reason", "updated_at"])
+
+
+def _audit(actor: Actor, verb: str, row: Memory, reason: str) -> None:
+    AuditEvent.objects.create(
+        actor=actor.label, verb=verb, object_kind="memory", object_id=row.pk, reason=reason, created_at=now()
+    )

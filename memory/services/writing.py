@@ -1,0 +1,287 @@
+"""How rows get into the tables: one transaction for the rows and everything that recall finds them by."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from uuid import UUID
+
+from django.db import connection
+
+from memory.ids import new_id
+from memory.models import (
+    DueWork,
+    Memory,
+    MemoryLabel,
+    MemorySource,
+    PendingVector,
+    Status,
+    Tier,
+    current_owner,
+)
+from memory.ports import Vectors
+from memory.services.actors import Actor, Target
+from memory.services.drafts import Ready
+from memory.text.tokens import ANALYZER_VERSION
+from memory.text.vectors import vector_text
+
+# What a memory counts for before consolidation has rated it (Praxis: episodic 0.6, durable 1.0).
+FIRST_SALIENCE = {Tier.EPISODIC: 0.6}
+
+
+@dataclass(frozen=True, slots=True)
+class Embedded:
+    """The vectors of some rows in one space, in the rows' order."""
+
+    space_id: int
+    vectors: Vectors
+
+
+def build_row(ready: Ready, *, actor: Actor, target: Target, now: datetime, session_id: UUID | None = None) -> Memory:
+    """Make the unsaved row of a checked memory."""
+    moments = ready.moments
+    signals = ready.signals
+    return Memory(
+        id=new_id(),
+        owner_id=actor.owner_id,
+        agent_id=actor.agent_id,
+        visibility=target.visibility,
+        group_id=target.group_id,
+        scope=target.scope,
+        session_id=session_id,
+        position=ready.position,
+        role=ready.role,
+        speaker=ready.speaker,
+        tool_name=ready.tool_name,
+        call_id=ready.call_id,
+        reply_to_id=ready.reply_to,
+        tier=ready.tier,
+        kind=ready.kind,
+        category=ready.category,
+        summary_level=ready.summary_level,
+        text=ready.text,
+        source=ready.source,
+        tags=ready.tags or None,
+        topics=ready.topics or None,
+        metadata=ready.metadata,
+        content_hash=ready.content_hash,
+        importance=ready.importance,
+        salience=FIRST_SALIENCE.get(Tier(ready.tier), 1.0),
+        confidence=ready.confidence,
+        created_at=now,
+        updated_at=now,
+        recorded_at=now,
+        occurred_at=moments["occurred_at"] or now,
+        valid_from=moments["valid_from"],
+        valid_until=moments["valid_until"],
+        expires_at=moments["expires_at"],
+        pii_kinds=ready.pii_kinds,
+        pii_tier=ready.pii_tier,
+        injection_kinds=ready.injection_kinds,
+        token_count=ready.length,
+        highest_tf=max(ready.terms.values(), default=0),
+        is_question=signals.is_question,
+        has_time=signals.has_time,
+        has_number=signals.has_number,
+        speaker_hash=ready.speaker_hash,
+        name_hashes=ready.name_hashes,
+        analyzer_version=ANALYZER_VERSION,
+    )
+
+
+def insert_rows(
+    rows: Sequence[Memory], ready: Sequence[Ready], *, embedded: Embedded | None, now: datetime
+) -> set[UUID]:
+    """Insert rows with their sources, labels, postings and vectors, leaving out those that a constraint refuses.
+
+    Args:
+        rows: unsaved rows of the current owner, in an order that all writers share (constraint keys sorted).
+        ready: what each row was made from.
+        embedded: their vectors; None queues the vectors for later.
+        now: the moment of writing.
+
+    Returns:
+        The ids that were inserted.
+    """
+    Memory.objects.bulk_create(rows, ignore_conflicts=True)
+    present = set(Memory.objects.filter(pk__in=[row.pk for row in rows]).values_list("pk", flat=True))
+    kept = [index for index, row in enumerate(rows) if row.pk in present]
+    if not kept:
+        return present
+    inserted = [rows[index] for index in kept]
+    MemorySource.objects.bulk_create([source_of(row, agent_id=row.agent_id, now=now) for row in inserted])
+    _insert_labels((rows[index], ready[index].labels) for index in kept)
+    insert_postings([(rows[index], ready[index].terms, ready[index].length) for index in kept])
+    note_expiry(inserted)
+    if embedded is None:
+        queue_vectors([row.pk for row in inserted], now=now)
+    else:
+        insert_vectors(inserted, Embedded(embedded.space_id, embedded.vectors[kept]))
+    return present
+
+
+def source_of(row: Memory, *, agent_id: UUID | None, now: datetime, source: str | None = None) -> MemorySource:
+    """Make the unsaved record of one statement of a memory."""
+    return MemorySource(
+        owner_id=row.owner_id,
+        memory_id=row.pk,
+        agent_id=agent_id,
+        sealed_for=row.sealing_agent_id,
+        source=source or row.source,
+        created_at=now,
+    )
+
+
+def _insert_labels(labelled: Iterable[tuple[Memory, list[tuple[int, int]]]]) -> None:
+    MemoryLabel.objects.bulk_create(
+        [
+            MemoryLabel(owner_id=row.owner_id, memory_id=row.pk, kind=kind, label=label)
+            for row, labels in labelled
+            for kind, label in labels
+        ],
+        ignore_conflicts=True,
+    )
+
+
+def insert_postings(rows: Sequence[tuple[Memory, dict[int, int], int]]) -> None:
+    """Insert the postings of rows and count them in the owner's statistics.
+
+    COPY is refused on tables with row-level security, hence one INSERT from arrays.
+    """
+    memories, terms, counts, highest, lengths, scopes = [], [], [], [], [], []
+    for row, frequencies, length in rows:
+        top = max(frequencies.values(), default=0)
+        for term, count in frequencies.items():
+            memories.append(row.pk)
+            terms.append(term)
+            counts.append(count)
+            highest.append(top)
+            lengths.append(length)
+            scopes.append(row.scope)
+    owner_id = current_owner()
+    with connection.cursor() as cursor:
+        cursor.execute(
+            """INSERT INTO memory_lexposting (owner_id, term, memory_id, tf, highest_tf, length, scope, live)
+            SELECT %s, p.term, p.memory_id, p.tf, p.top, p.length, p.scope, true
+            FROM unnest(%s::bigint[], %s::uuid[], %s::smallint[], %s::smallint[], %s::smallint[], %s::uuid[])
+                 AS p (term, memory_id, tf, top, length, scope)
+            ORDER BY p.term, p.memory_id ON CONFLICT DO NOTHING""",
+            [owner_id, terms, memories, counts, highest, lengths, scopes],
+        )
+        cursor.execute(
+            """INSERT INTO memory_lexstats (owner_id, n, total) VALUES (%s, %s, %s)
+            ON CONFLICT (owner_id) DO UPDATE
+            SET n = memory_lexstats.n + excluded.n, total = memory_lexstats.total + excluded.total""",
+            [owner_id, len(rows), sum(length for _, _, length in rows)],
+        )
+
+
+def insert_vectors(rows: Sequence[Memory], embedded: Embedded) -> None:
+    """Insert the vectors of rows in one space, replacing what is there."""
+    owner_id = current_owner()
+    with connection.cursor() as cursor:
+        cursor.execute(
+            """INSERT INTO memory_memoryvector (owner_id, memory_id, space_id, scope, live, vec)
+            SELECT %s, v.memory_id, %s, v.scope, v.live, v.vec::halfvec
+            FROM unnest(%s::uuid[], %s::uuid[], %s::boolean[], %s::text[]) AS v (memory_id, scope, live, vec)
+            ORDER BY v.memory_id
+            ON CONFLICT (owner_id, memory_id, space_id)
+            DO UPDATE SET vec = excluded.vec, scope = excluded.scope, live = excluded.live""",
+            [
+                owner_id,
+                embedded.space_id,
+                [row.pk for row in rows],
+                [row.scope for row in rows],
+                [row.status == Status.LIVE for row in rows],
+                [vector_text(vector) for vector in embedded.vectors],
+            ],
+        )
+
+
+def queue_vectors(memory_ids: Sequence[UUID], *, now: datetime) -> None:
+    """Queue the vectors of memories for the backfill and tell the workers."""
+    PendingVector.objects.bulk_create(
+        [PendingVector(owner_id=current_owner(), memory_id=memory_id, next_at=now) for memory_id in memory_ids],
+        ignore_conflicts=True,
+    )
+    call_for_work(DueWork.VECTORS, due_at=now)
+
+
+def note_expiry(rows: Iterable[Memory]) -> None:
+    """Tell the workers when the first of some rows expires."""
+    moments = [row.expires_at for row in rows if row.expires_at is not None]
+    if moments:
+        call_for_work(DueWork.EXPIRE, due_at=min(moments))
+
+
+def call_for_work(job: str, *, due_at: datetime) -> None:
+    """Note that a job of the current owner is due, keeping an earlier time."""
+    with connection.cursor() as cursor:
+        cursor.execute(
+            """INSERT INTO memory_duework (owner_id, job, due_at) VALUES (%s, %s, %s)
+            ON CONFLICT (owner_id, job) DO UPDATE SET due_at = LEAST(memory_duework.due_at, excluded.due_at)""",
+            [current_owner(), job, due_at],
+        )
+
+
+def remove_from_indexes(memory_ids: Sequence[UUID]) -> None:
+    """Take memories out of postings, statistics and vectors, so that no recall finds them."""
+    if not memory_ids:
+        return
+    owner_id = current_owner()
+    with connection.cursor() as cursor:
+        cursor.execute(
+            """WITH gone AS (
+                DELETE FROM memory_lexposting WHERE owner_id = %s AND memory_id = ANY(%s) RETURNING memory_id, length
+            ), texts AS (SELECT memory_id, max(length) AS length FROM gone GROUP BY memory_id)
+            UPDATE memory_lexstats SET n = n - (SELECT count(*) FROM texts),
+                   total = total - (SELECT coalesce(sum(length), 0) FROM texts)
+            WHERE owner_id = %s""",
+            [owner_id, list(memory_ids), owner_id],
+        )
+        cursor.execute(
+            "DELETE FROM memory_memoryvector WHERE owner_id = %s AND memory_id = ANY(%s)", [owner_id, list(memory_ids)]
+        )
+    PendingVector.objects.filter(memory_id__in=memory_ids).delete()
+
+
+def move_scope(row: Memory) -> None:
+    """Bring the scope on a row's postings and vectors in line with the row."""
+    for table in ("memory_lexposting", "memory_memoryvector"):
+        with connection.cursor() as cursor:
+            cursor.execute(
+                f"UPDATE {table} SET scope = %s WHERE owner_id = %s AND memory_id = %s",
+                [row.scope, current_owner(), row.pk],
+            )
+
+
+def replace_labels(row: Memory, labels: list[tuple[int, int]]) -> None:
+    """Set the labels of a row to exactly these."""
+    MemoryLabel.objects.filter(memory_id=row.pk).delete()
+    _insert_labels([(row, labels)])
+
+
+def note_uses(uses: Mapping[UUID, tuple[int, datetime]]) -> None:
+    """Count uses of memories of the current owner, in one statement and sorted, so that no two batches deadlock.
+
+    Args:
+        uses: per memory, how often and when last; memories that are gone meanwhile are passed over.
+    """
+    ids = sorted(uses)
+    with connection.cursor() as cursor:
+        cursor.execute(
+            """INSERT INTO memory_memoryaccess (owner_id, memory_id, access_count, last_accessed)
+            SELECT m.owner_id, m.id, u.times, u.at
+            FROM unnest(%(ids)s::uuid[], %(times)s::integer[], %(at)s::timestamptz[]) AS u (id, times, at)
+            JOIN memory_memory m ON m.owner_id = %(owner)s AND m.id = u.id ORDER BY m.id
+            ON CONFLICT (owner_id, memory_id) DO UPDATE
+            SET access_count = memory_memoryaccess.access_count + excluded.access_count,
+                last_accessed = GREATEST(memory_memoryaccess.last_accessed, excluded.last_accessed)""",
+            {
+                "owner": current_owner(),
+                "ids": ids,
+                "times": [uses[memory_id][0] for memory_id in ids],
+                "at": [uses[memory_id][1] for memory_id in ids],
+            },
+        )

@@ -1,0 +1,114 @@
+"""Fixtures for all tests: the embedded PostgreSQL with its real roles, and owners, agents and strangers in it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import psycopg
+import pytest
+from django.core.cache import caches
+from django.core.management import call_command
+from django.db import connections
+from pytest_django.plugin import DjangoDbBlocker
+
+from memory.crypto.keyring import keyring
+from memory.models import Owner, User
+from memory.services import reinforcement
+from memory.services.actors import Actor, person
+from memory.services.agents import authenticate, create_agent, create_key
+from runtime.postgres.cluster import Cluster
+from runtime.postgres.provision import provision
+from tests.environment import HOME
+
+# Tests lose nothing when the machine dies.
+FAST = {"fsync": "off", "synchronous_commit": "off", "full_page_writes": "off", "max_connections": "80"}
+
+
+@pytest.fixture(scope="session")
+def cluster() -> Iterator[Cluster]:
+    """Start the tests' own PostgreSQL, or use the one that another test process has started."""
+    server = Cluster(Path(HOME) / "data", FAST)
+    started = server.start()
+    yield server
+    if started.status == "started":
+        server.stop()
+
+
+@pytest.fixture(scope="session")
+def django_db_setup(request: pytest.FixtureRequest, django_db_blocker: DjangoDbBlocker) -> Iterator[None]:
+    """Make this process's database with its two roles and migrate it as the owning one."""
+    server: Cluster = request.getfixturevalue("cluster")
+    worker = getattr(request.config, "workerinput", {}).get("workerid", "main")
+    name = f"loci_test_{worker}"
+    socket = server.socket_directory
+    _drop(socket, name)
+    provision(socket, name)
+    for alias in ("default", "schema"):
+        connections[alias].settings_dict["NAME"] = name
+        connections.settings[alias]["NAME"] = name
+    with django_db_blocker.unblock():
+        call_command("migrate", verbosity=0, interactive=False)
+        with connections["schema"].cursor() as cursor:
+            # What `transactional_db` cleans up with; the application itself never truncates.
+            cursor.execute("GRANT TRUNCATE ON ALL TABLES IN SCHEMA public TO loci_app")
+        connections["schema"].close()
+    yield
+    with django_db_blocker.unblock():
+        connections.close_all()
+    _drop(socket, name)
+
+
+def _drop(socket: Path, name: str) -> None:
+    with psycopg.connect(f"host={socket} user=postgres dbname=postgres", autocommit=True) as connection:
+        connection.execute(f'DROP DATABASE IF EXISTS "{name}" WITH (FORCE)'.encode())
+
+
+@pytest.fixture(autouse=True)
+def fresh_process_state(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Forget cached keys, throttles and waiting uses between tests; uses are written when a test asks for it."""
+    counter = reinforcement.UseCounter(writes_itself=False)
+    monkeypatch.setattr(reinforcement, "_counter", counter)
+    caches["default"].clear()
+    keyring().forget()
+
+
+@pytest.fixture
+def make_owner(db: None) -> Callable[..., Actor]:
+    """Give a function that creates an owner with a login and returns the person's actor."""
+
+    def make(username: str = "alice", *, staff: bool = False) -> Actor:
+        user = User.objects.create_user(username, password=PASSWORD, is_staff=staff, is_superuser=staff)
+        owner = Owner.objects.create(user=user)
+        keyring().create(owner.pk)
+        return person(owner.pk)
+
+    return make
+
+
+PASSWORD = "correct horse battery"
+
+
+@pytest.fixture
+def alice(make_owner: Callable[..., Actor]) -> Actor:
+    """An owner."""
+    return make_owner("alice")
+
+
+@pytest.fixture
+def mallory(make_owner: Callable[..., Actor]) -> Actor:
+    """A stranger: another owner of the same installation."""
+    return make_owner("mallory")
+
+
+@pytest.fixture
+def make_agent(db: None) -> Callable[..., tuple[Actor, str]]:
+    """Give a function that makes an agent with a key and returns its actor and the key."""
+
+    def make(owner: Actor, name: str = "assistant", **key: Any) -> tuple[Actor, str]:
+        agent = create_agent(actor=owner, name=name)
+        made = create_key(actor=owner, agent_id=agent.pk, label=f"key of {name}", **key)
+        return authenticate(made.secret), made.secret
+
+    return make
