@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import hashlib
 import os
+from collections.abc import Callable
 from pathlib import Path
 
 import platformdirs
@@ -26,35 +27,36 @@ def is_root() -> bool:
     return hasattr(os, "geteuid") and os.geteuid() == 0
 
 
-def _chosen(variable: str, system: str, user: Path) -> Path:
+def _chosen(variable: str, system: str, user: Callable[[str], Path], name: str = APP) -> Path:
     value = os.environ.get(variable, "").strip()
     if value:
         return Path(value).expanduser().resolve()
     if is_root():
         return Path(system)
-    if not user.is_absolute():
-        raise RuntimeFault(f"This user has no home directory. Set {variable} to an absolute path.")
-    return user
+    try:
+        return user(name)
+    except RuntimeError as error:
+        raise RuntimeFault(f"This user has no home directory. Set {variable} to an absolute path.") from error
 
 
 def data_directory() -> Path:
     """Give the directory of the embedded database (`LOCI_DATA_DIR`)."""
-    return _chosen("LOCI_DATA_DIR", f"/var/lib/{APP}", platformdirs.user_data_path(APP))
+    return _chosen("LOCI_DATA_DIR", f"/var/lib/{APP}", platformdirs.user_data_path)
 
 
 def config_directory() -> Path:
     """Give the directory of generated secrets (`LOCI_CONFIG_DIR`)."""
-    return _chosen("LOCI_CONFIG_DIR", f"/etc/{APP}", platformdirs.user_config_path(APP))
+    return _chosen("LOCI_CONFIG_DIR", f"/etc/{APP}", platformdirs.user_config_path)
 
 
 def keys_directory() -> Path:
     """Give the directory of the key vault (`LOCI_KEYS_DIR`)."""
-    return _chosen("LOCI_KEYS_DIR", f"/var/lib/{APP}-keys", platformdirs.user_data_path(f"{APP}-keys"))
+    return _chosen("LOCI_KEYS_DIR", f"/var/lib/{APP}-keys", platformdirs.user_data_path, f"{APP}-keys")
 
 
 def cache_directory() -> Path:
     """Give the directory of files that can be made again, such as the built model (`LOCI_CACHE_DIR`)."""
-    return _chosen("LOCI_CACHE_DIR", f"/var/cache/{APP}", platformdirs.user_cache_path(APP))
+    return _chosen("LOCI_CACHE_DIR", f"/var/cache/{APP}", platformdirs.user_cache_path)
 
 
 def socket_directory(data: Path | None = None) -> Path:

@@ -10,7 +10,7 @@ from typing import TypedDict
 
 from runtime.errors import ServerFault
 
-# The kernel's overflow user, `nobody` nearly everywhere. PostgreSQL needs no entry in /etc/passwd.
+# The kernel's overflow user, which the name `nobody` stands for on Linux; macOS gives the name another number.
 NOBODY = 65534
 
 
@@ -58,7 +58,15 @@ def account_for(*directories: Path) -> Account:
             if found.st_uid != 0:
                 return Account(found.st_uid, found.st_gid)
     chosen = os.environ.get("LOCI_PG_USER", "").strip()
-    return _named(chosen) if chosen else Account(NOBODY, NOBODY)
+    return _named(chosen) if chosen else _nobody()
+
+
+def _nobody() -> Account:
+    try:
+        entry = pwd.getpwnam("nobody")
+    except KeyError:
+        return Account(NOBODY, NOBODY)
+    return Account(entry.pw_uid, entry.pw_gid)
 
 
 def _named(chosen: str) -> Account:

@@ -191,9 +191,9 @@ class Cluster:
     def _start_locked(self, lock: FileLock) -> None:
         self._refuse_other_major()
         account = self._account
-        self._check_reachable(["/bin/sh", "-c", ":"], account)
+        self._check_reachable(self.data, account)
         programs = server_programs(self.binaries, self.data, account)
-        self._check_reachable([str(programs / "postgres"), "--version"], account)
+        self._check_reachable(programs / "postgres", account)
         private_directory(self.socket_directory, account)
         private_directory(self.log.parent, account)
         if not (self.directory / "PG_VERSION").exists():
@@ -210,36 +210,35 @@ class Cluster:
         self._launch(programs, account)
 
     def _refuse_other_major(self) -> None:
-        others = [entry.name for entry in self.data.glob("pg[0-9]*") if (entry / "PG_VERSION").exists()]
-        if others and self.directory.name not in others:
+        majors = [
+            entry.name.removeprefix("pg")
+            for entry in self.data.glob("pg*")
+            if entry.name.removeprefix("pg").isdigit() and (entry / "PG_VERSION").exists()
+        ]
+        if majors and str(self.binaries.major) not in majors:
             raise ServerFault(
-                f"The database in {self.data} was made by PostgreSQL {others[0][2:]}, but the programs found are of "
+                f"The database in {self.data} was made by PostgreSQL {majors[0]}, but the programs found are of "
                 f"version {self.binaries.version}. Nothing was changed. Set LOCI_PG_BIN to the older programs, make a "
                 "backup, move the old directory away and restore with the new ones."
             )
 
-    def _check_reachable(self, command: list[str], account: Account) -> None:
-        """Run something harmless as the server's user, in the data directory."""
+    def _check_reachable(self, path: Path, account: Account) -> None:
         if not account.other:
             return
-        try:
-            subprocess.run(
-                command,
-                check=True,
-                capture_output=True,
-                cwd=self.data,
-                env=server_environment(),
-                timeout=START_TIMEOUT,
-                **account.identity(),
-            )
-        except PermissionError as error:
+        # Asked of the kernel as that user, which knows of access lists and mounts.
+        result = subprocess.run(
+            ["/bin/sh", "-c", 'cd / && test -x "$1"', "sh", str(path)],
+            capture_output=True,
+            env=server_environment(),
+            check=False,
+            **account.identity(),
+        )
+        if result.returncode != 0:
             raise ServerFault(
-                f"The server runs as user {account.uid}, who cannot reach {self.data} or run {command[0]}. Choose a "
-                "LOCI_DATA_DIR whose parents others may enter (the default is /var/lib/loci), or name another user in "
-                "LOCI_PG_USER. Nothing was started."
-            ) from error
-        except (OSError, subprocess.SubprocessError) as error:
-            raise ServerFault(f"{command[0]} does not run as user {account.uid}: {error}") from error
+                f"The server runs as user {account.uid}, who cannot reach {path}. Choose a LOCI_DATA_DIR whose parents "
+                "others may enter (the default is /var/lib/loci), or name another user in LOCI_PG_USER. Nothing was "
+                "started."
+            )
 
     def _rotate_log(self) -> None:
         with contextlib.suppress(FileNotFoundError):

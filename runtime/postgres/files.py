@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import pwd
 import secrets
 import shutil
 import stat
@@ -53,6 +54,7 @@ def make_database_files(
     Raises:
         ServerFault: initdb failed, or the directory holds files that are no database.
     """
+    _require_entry(account)
     for leftover in directory.parent.glob(f"{directory.name}.new-*"):
         shutil.rmtree(leftover)
     if directory.exists():
@@ -75,6 +77,17 @@ def make_database_files(
         shutil.rmtree(part, ignore_errors=True)
         raise ServerFault(f"The database files could not be made; nothing is left of them.\n{result.stderr.strip()}")
     part.rename(directory)
+
+
+def _require_entry(account: Account) -> None:
+    # Only initdb asks for the user's name; the server itself does without.
+    try:
+        pwd.getpwuid(account.uid)
+    except KeyError as error:
+        raise ServerFault(
+            f"The server would run as user {account.uid}, who has no entry in the user database (/etc/passwd), which "
+            "making the database needs. Add the user, or run as one that has an entry. Nothing was started."
+        ) from error
 
 
 def _remove_empty(directory: Path) -> None:
