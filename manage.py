@@ -9,12 +9,13 @@ OLDEST_PYTHON = (3, 11)
 
 
 def main():
+    # type: () -> int
     """Prepare the virtual environment and run the command in it."""
     if sys.version_info < OLDEST_PYTHON:
         sys.stderr.write(
-            "Loci needs Python 3.11 or newer; this is Python %d.%d.\n"
+            "Loci needs Python 3.11 or newer; this is Python " + ".".join(map(str, sys.version_info[:2])) + ".\n"
             "Install one (Debian: apt install python3.11 python3.11-venv; macOS: brew install python) and run it\n"
-            "by name, for example: python3.11 manage.py up\n" % tuple(sys.version_info[:2])
+            "by name, for example: python3.11 manage.py up\n"
         )
         return 1
     from runtime import bootstrap

@@ -1,0 +1,135 @@
+"""`manage.py db` as an operator runs it."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from runtime.instance import only_instance
+from runtime.postgres.cluster import Cluster
+
+PROJECT = Path(__file__).resolve().parents[3]
+NOT_RUNNING = 3
+
+
+class Operator:
+    """Somebody with a shell and directories of their own."""
+
+    def __init__(self, place: Path) -> None:
+        self.place = place
+        kept = {name: value for name, value in os.environ.items() if not name.startswith(("LOCI_", "DATABASE_"))}
+        directories = {f"LOCI_{name}_DIR": str(place / name.lower()) for name in ("DATA", "CONFIG", "KEYS", "CACHE")}
+        self.environment = {**kept, **directories, "LOCI_NO_BOOTSTRAP": "1"}
+
+    def db(self, *arguments: str, **more: str) -> subprocess.CompletedProcess[str]:
+        """Run `manage.py db`."""
+        return subprocess.run(
+            [sys.executable, str(PROJECT / "manage.py"), "db", *arguments],
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            text=True,
+            check=False,
+            env={**self.environment, **more},
+        )
+
+    def sql(self, statement: str, *options: str) -> str:
+        """Run a statement through `manage.py db psql`."""
+        answer = self.db("psql", *options, "--", "-X", "-A", "-t", "-c", statement)
+        assert answer.returncode == 0, answer.stderr
+        return answer.stdout.strip()
+
+
+@pytest.fixture
+def operator(place: Path) -> Iterator[Operator]:
+    """Give an operator, whose server is stopped at the end."""
+    if os.geteuid() == 0:
+        place.chmod(0o711)
+    yield Operator(place)
+    Cluster(place / "data").stop()
+
+
+def test_a_life_of_the_database(operator: Operator) -> None:
+    assert operator.db("status").returncode == NOT_RUNNING
+    assert "db start" in operator.db("psql").stderr
+    assert "The database runs after" in operator.db("start").stdout
+    assert operator.db("start").stdout == "The database runs already.\n"
+    status = operator.db("status", "--json")
+    assert status.returncode == 0
+    answer = json.loads(status.stdout)
+    assert answer["running"] is True
+    assert answer["socket"] == str(operator.place / "data" / "run")
+    assert [operator.sql("SELECT current_user", "--role", role) for role in ("app", "owner", "superuser")] == [
+        "loci_app",
+        "loci_owner",
+        "postgres",
+    ]
+    assert operator.db("stop").stdout == "The database is stopped.\n"
+    assert operator.db("stop").stdout == "The database was not running.\n"
+    stopped = operator.db("status", "--json")
+    assert stopped.returncode == NOT_RUNNING
+    assert json.loads(stopped.stdout)["running"] is False
+
+
+def test_a_backup_and_its_restore(operator: Operator) -> None:
+    file = str(operator.place / "loci.backup")
+    operator.db("start")
+    operator.sql("CREATE TABLE kept AS SELECT 42 AS answer", "--role", "owner")
+    made = operator.db("backup", file)
+    assert made.returncode == 0
+    assert "holds no keys" in made.stdout
+    operator.sql("DROP TABLE kept", "--role", "owner")
+    unsure = operator.db("restore", file)
+    assert unsure.returncode == 1
+    assert "--yes" in unsure.stderr
+    operator.db("stop")
+    restored = operator.db("restore", "--yes", file)
+    assert restored.returncode == 0, restored.stderr
+    assert operator.sql("SELECT answer FROM kept") == "42"
+
+
+def test_the_database_of_a_running_product_is_not_stopped_by_mistake(operator: Operator) -> None:
+    operator.db("start")
+    with only_instance(operator.place / "data"):
+        refused = operator.db("stop")
+        assert refused.returncode == 1
+        assert f"process {os.getpid()}" in refused.stderr
+        assert operator.db("status").returncode == 0
+        assert operator.db("stop", "--force").returncode == 0
+
+
+def test_a_server_of_ones_own_is_set_up_but_never_started_or_stopped(operator: Operator) -> None:
+    operator.db("start")
+    server = f"host={operator.place / 'data' / 'run'}"
+    made = operator.db("provision", "--url", f"{server} user=postgres", "--database", "own", "--passwords")
+    assert made.returncode == 0, made.stderr
+    assert [line.split()[0] for line in made.stdout.splitlines()[2:]] == ["loci_app", "loci_owner", "loci_backup"]
+    url = f"postgresql://loci_app@/own?host={operator.place / 'data' / 'run'}"
+    answer = operator.db("psql", "--", "-X", "-A", "-t", "-c", "SELECT current_database()", DATABASE_URL=url)
+    assert answer.stdout.strip() == "own", answer.stderr
+    for action in (["start"], ["stop"], ["restore", "x", "--yes"]):
+        refused = operator.db(*action, DATABASE_URL=url)
+        assert refused.returncode == 1
+        assert "DATABASE_URL is set" in refused.stderr
+    assert operator.db("status").returncode == 0
+
+
+def test_the_sql_can_be_read_without_any_server(operator: Operator) -> None:
+    printed = operator.db("provision", "--sql", "--database", "own")
+    assert printed.returncode == 0
+    assert "CREATE EXTENSION IF NOT EXISTS vector" in printed.stdout
+    assert not (operator.place / "data").exists()
+
+
+@pytest.mark.parametrize(
+    "arguments", [["dance"], ["psql", "--role", "nobody"], ["provision", "--database", 'a"b', "--sql"]]
+)
+def test_what_cannot_be_meant_is_refused(operator: Operator, arguments: list[str]) -> None:
+    refused = operator.db(*arguments)
+    assert refused.returncode != 0
+    assert "Traceback" not in refused.stderr
