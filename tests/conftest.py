@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
 import psycopg
 import pytest
+from django.conf import settings
 from django.core.cache import caches
 from django.core.management import call_command
 from django.db import connections
@@ -41,7 +43,8 @@ def django_db_setup(request: pytest.FixtureRequest, django_db_blocker: DjangoDbB
     """Make this process's database with its two roles and migrate it as the owning one."""
     server: Cluster = request.getfixturevalue("cluster")
     worker = getattr(request.config, "workerinput", {}).get("workerid", "main")
-    name = f"loci_test_{worker}"
+    suffix = os.environ.get("LOCI_TEST_DATABASE_SUFFIX", "")
+    name = f"loci_test_{worker}_{suffix}".rstrip("_")
     socket = server.socket_directory
     _drop(socket, name)
     provision(socket, name)
@@ -60,6 +63,23 @@ def django_db_setup(request: pytest.FixtureRequest, django_db_blocker: DjangoDbB
     _drop(socket, name)
 
 
+@pytest.fixture(autouse=True)
+def emptied_tables(request: pytest.FixtureRequest, django_db_blocker: DjangoDbBlocker) -> Iterator[None]:
+    """Empty all tables after a test with real transactions; Django's own flush sees no table on this connection."""
+    yield
+    marker = request.node.get_closest_marker("django_db")
+    real = bool(marker and marker.kwargs.get("transaction")) or "transactional_db" in request.fixturenames
+    if not real:
+        return
+    with django_db_blocker.unblock(), connections["default"].cursor() as cursor:
+        cursor.execute(
+            """SELECT string_agg(format('%I', relname), ', ') FROM pg_class
+            WHERE relkind IN ('r', 'p') AND NOT relispartition AND relnamespace = 'public'::regnamespace
+              AND relname NOT IN ('django_migrations', 'django_content_type', 'auth_permission')"""
+        )
+        cursor.execute(f"TRUNCATE {cursor.fetchone()[0]}")
+
+
 def _drop(socket: Path, name: str) -> None:
     with psycopg.connect(f"host={socket} user=postgres dbname=postgres", autocommit=True) as connection:
         connection.execute(f'DROP DATABASE IF EXISTS "{name}" WITH (FORCE)'.encode())
@@ -68,6 +88,7 @@ def _drop(socket: Path, name: str) -> None:
 @pytest.fixture(autouse=True)
 def fresh_process_state(monkeypatch: pytest.MonkeyPatch) -> None:
     """Forget cached keys, throttles and waiting uses between tests; uses are written when a test asks for it."""
+    monkeypatch.setattr(settings, "PASSWORD_HASHERS", ["django.contrib.auth.hashers.MD5PasswordHasher"])
     counter = reinforcement.UseCounter(writes_itself=False)
     monkeypatch.setattr(reinforcement, "_counter", counter)
     caches["default"].clear()

@@ -1,4 +1,4 @@
-"""The ring of owners' keys of this process: loads them from the vault, derives subkeys and keeps them for a short time."""
+"""The ring of owners' keys of this process: loaded from the vault, their subkeys kept for a short time."""
 
 from __future__ import annotations
 
@@ -80,9 +80,7 @@ def _signed64(text: str, key: bytes) -> int:
 class Keyring:
     """Hands out owners' rings; safe to use from several threads."""
 
-    def __init__(
-        self, open_vault: Callable[[], KeyVault], *, monotonic: Callable[[], float] = time.monotonic
-    ) -> None:
+    def __init__(self, open_vault: Callable[[], KeyVault], *, monotonic: Callable[[], float] = time.monotonic) -> None:
         """Build a ring over a vault.
 
         Args:

@@ -73,7 +73,7 @@ class EncryptedField(models.TextField):  # type: ignore[type-arg]
 
     def place(self, instance: Any) -> Place:
         """Say where this field of a row stands."""
-        return Place(instance.owner_id, instance._meta.db_table, self.column, instance.pk)
+        return Place(instance.owner_id, instance._meta.db_table, self.attname, instance.pk)
 
     def open(self, instance: Any, value: Sealed) -> Any:
         """Open a sealed value of a row."""
@@ -109,6 +109,9 @@ class EncryptedTextField(EncryptedField):
 
 class EncryptedJSONField(EncryptedField):
     """An encrypted JSON value; an empty list or object is stored sealed like any other."""
+
+    _pyi_private_set_type: Any
+    _pyi_private_get_type: Any
 
     def to_stored_text(self, value: Any) -> str:
         """Serialise the value compactly, with sorted keys."""

@@ -6,10 +6,10 @@ is row-level security in the database, which reads the setting that `owner_scope
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
-from typing import Any, ClassVar, Self, TypeVar
+from typing import Any, ClassVar, TypeVar
 from uuid import UUID
 
 from django.db import DEFAULT_DB_ALIAS, connections, models, transaction
@@ -75,7 +75,7 @@ class TenantQuerySet(models.QuerySet[M]):
 
     def delete(self) -> tuple[int, dict[str, int]]:
         """Delete the rows in one statement; the database's own foreign keys take care of what hangs on them."""
-        count = self._raw_delete(self.db)  # type: ignore[attr-defined]
+        count = self._raw_delete(self.db)
         return count, {self.model._meta.label: count}
 
     def bulk_create(self, objs: Iterable[M], *args: Any, **kwargs: Any) -> list[M]:
@@ -115,13 +115,9 @@ class TenantModel(models.Model):
 
     owner_id: UUID
 
-    def claim(self) -> Self:
-        """Give the row to the current owner; raises OwnerRequired when it belongs to another one."""
-        return claim(self)
-
     def save(self, *args: Any, **kwargs: Any) -> None:
         """Insert or update the row within the current owner's scope."""
-        self.claim()
+        claim(self)
         super().save(*args, **kwargs)
 
     def delete(self, using: str | None = None, keep_parents: bool = False) -> tuple[int, dict[str, int]]:
@@ -143,13 +139,9 @@ class OwnedRow(models.Model):
 
     owner_id: UUID
 
-    def claim(self) -> Self:
-        """Give the row to the current owner; raises OwnerRequired when it belongs to another one."""
-        return claim(self)
-
     def save(self, *args: Any, **kwargs: Any) -> None:
         """Insert or update the row within the current owner's scope."""
-        self.claim()
+        claim(self)
         super().save(*args, **kwargs)
 
 
@@ -181,8 +173,3 @@ class TenantForeignKey(models.ForeignKey):  # type: ignore[type-arg]
             kwargs.pop(implied, None)
         kwargs["when_deleted"] = self.when_deleted
         return name, path, args, kwargs
-
-
-def tenant_models(models_: Collection[type[models.Model]]) -> list[type[models.Model]]:
-    """Pick the models that carry an owner, by their `owner` field."""
-    return [model for model in models_ if any(field.name == "owner" for field in model._meta.get_fields())]

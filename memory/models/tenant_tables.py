@@ -20,8 +20,10 @@ def row_security_sql(table: str) -> list[str]:
     return [
         f'ALTER TABLE "{table}" ENABLE ROW LEVEL SECURITY',
         f'ALTER TABLE "{table}" FORCE ROW LEVEL SECURITY',
-        f'CREATE POLICY {POLICY} ON "{table}" '
-        f"USING (owner_id = {CURRENT_OWNER}) WITH CHECK (owner_id = {CURRENT_OWNER})",
+        (
+            f'CREATE POLICY {POLICY} ON "{table}" '
+            f"USING (owner_id = {CURRENT_OWNER}) WITH CHECK (owner_id = {CURRENT_OWNER})"
+        ),
     ]
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import base64
-import binascii
 import hmac
 import json
 import os
@@ -39,7 +38,7 @@ def parse_master_key(text: str) -> bytes:
             pass
     try:
         raw = base64.b64decode(stripped + "=" * (-len(stripped) % 4), altchars=b"-_", validate=True)
-    except binascii.Error:
+    except ValueError:
         raw = b""
     if len(raw) != KEY_BYTES:
         raise KeysUnavailable("LOCI_MASTER_KEY must be 32 bytes, written as base64 or as 64 hex digits.")

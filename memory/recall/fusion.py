@@ -9,18 +9,22 @@ from uuid import UUID
 Scores = Mapping[UUID, float]
 
 
+# What not being known to an arm is worth: no shared word is a score of zero, no vector says nothing.
+_FLOORS: Mapping[str, float] = {"lexical": 0.0}
+
+
 def zscore_sum(arms: Mapping[str, Scores], weights: Mapping[str, float]) -> dict[UUID, float]:
     """Add the arms' z-scores, weighted.
 
-    Each arm's scores are taken over all candidates; a candidate that an arm does not know gets the arm's least
-    score there, so that a hit of one arm alone can still win.
+    Each arm's scores are taken over all candidates. A candidate without a shared word scores zero in the lexical arm;
+    elsewhere an unknown candidate gets the arm's least score, so that a hit of one arm alone can still win.
     """
     candidates = _candidates(arms.values())
     fused = dict.fromkeys(candidates, 0.0)
     for name, scores in arms.items():
         if not scores:
             continue
-        floor = min(0.0, min(scores.values())) if len(scores) < len(candidates) else min(scores.values())
+        floor = _FLOORS.get(name, min(scores.values()))
         values = [scores.get(candidate, floor) for candidate in candidates]
         mean, spread = fmean(values), pstdev(values)
         if spread == 0:

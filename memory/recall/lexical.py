@@ -25,7 +25,8 @@ BUDGET_SHARE: Final = 0.2
 COMPLETED: Final = 300
 
 COUNT = """
-    SELECT q.term, (SELECT count(*) FROM memory_lexposting p WHERE p.owner_id = %(owner)s AND p.term = q.term AND p.live)
+    SELECT q.term,
+           (SELECT count(*) FROM memory_lexposting p WHERE p.owner_id = %(owner)s AND p.term = q.term AND p.live)
     FROM unnest(%(terms)s::bigint[]) AS q (term)
 """
 STATISTICS = "SELECT n, total FROM memory_lexstats WHERE owner_id = %(owner)s"

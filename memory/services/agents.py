@@ -40,7 +40,8 @@ def create_agent(*, actor: Actor, name: str) -> Agent:
     with owner_scope(actor.owner_id):
         try:
             with transaction.atomic():
-                return Agent.objects.create(name=name, name_hash=name_hash)
+                agent: Agent = Agent.objects.create(name=name, name_hash=name_hash)
+                return agent
         except IntegrityError as error:
             raise Conflict("An agent of this name exists already.", code="agent.taken") from error
 
@@ -71,7 +72,8 @@ def create_group(*, actor: Actor, kind: str, name: str) -> AgentGroup:
     with owner_scope(actor.owner_id):
         try:
             with transaction.atomic():
-                return AgentGroup.objects.create(kind=kind, name=name, name_hash=name_hash)
+                group: AgentGroup = AgentGroup.objects.create(kind=kind, name=name, name_hash=name_hash)
+                return group
         except IntegrityError as error:
             raise Conflict("A group of this kind and name exists already.", code="group.taken") from error
 
@@ -213,7 +215,7 @@ def _groups(agent_id: UUID) -> dict[UUID, str]:
 
 
 def _agent(agent_id: UUID) -> Agent:
-    agent = Agent.objects.filter(pk=agent_id).first()
+    agent: Agent | None = Agent.objects.filter(pk=agent_id).first()
     if agent is None:
         raise NotFound("There is no agent with this id here.")
     return agent

@@ -63,6 +63,6 @@ def _postpone(owner_id: UUID, waiting: list[UUID], at: datetime) -> datetime:
     with owner_scope(owner_id):
         rows = PendingVector.objects.filter(memory_id__in=waiting)
         attempts = rows.aggregate(most=Max("attempts"))["most"] or 0
-        again = at + min(FIRST_DELAY * 2 ** min(attempts, 10), LONGEST_DELAY)
+        again: datetime = at + min(FIRST_DELAY * 2 ** min(attempts, 10), LONGEST_DELAY)
         rows.update(attempts=F("attempts") + 1, next_at=again)
         return again

@@ -70,7 +70,7 @@ def change_memory(
     embedded = embed_texts([spoken(ready)]) if text_changed else None
     moment = now()
     with owner_scope(actor.owner_id):
-        row = Memory.objects.select_for_update().filter(pk=memory_id).first()
+        row: Memory | None = Memory.objects.select_for_update().filter(pk=memory_id).first()
         if row is None:
             raise NotFound
         _require_current(row, version if version is not None else before.version)

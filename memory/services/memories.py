@@ -91,7 +91,8 @@ def list_memories(
 def _labelled(actor: Actor, kind: int, words: Sequence[str]) -> QuerySet[MemoryLabel]:
     ring = keyring().of(actor.owner_id)
     hashes = [ring.name(word.casefold()) for word in words]
-    return MemoryLabel.objects.filter(kind=kind, label__in=hashes).values("memory_id")
+    found: QuerySet[MemoryLabel] = MemoryLabel.objects.filter(kind=kind, label__in=hashes).values("memory_id")
+    return found
 
 
 def accesses(*, actor: Actor, memory_ids: Sequence[UUID]) -> dict[UUID, tuple[int, datetime]]:

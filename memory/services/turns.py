@@ -98,6 +98,7 @@ def ingest_turns(*, actor: Actor, session: str, turns: Sequence[TurnDraft], scop
 def _session(actor: Actor, ring: OwnerRing, label: str) -> UUID:
     moment = now()
     with owner_scope(actor.owner_id):
+        row: Session
         row, _ = Session.objects.get_or_create(
             owner_id=actor.owner_id,
             agent_id=actor.agent_id,

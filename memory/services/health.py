@@ -1,0 +1,239 @@
+"""Whether this installation works: cheap checks that the health endpoint and `doctor` share.
+
+Nothing here loads a model, asks a provider or opens a text, and nothing that is said is secret or personal.
+"""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from typing import Any, Final
+
+from django.conf import settings
+from django.db import DatabaseError, InterfaceError, connection
+
+from memory.crypto.keyring import keyring
+from memory.errors import LociError
+from memory.models import DueWork, SpaceState
+from memory.providers.composition import embedder
+from memory.services.clock import now
+from memory.services.findings import Finding, worst
+from memory.services.jobs import RUN_DUE_WORK
+from memory.services.schema import schema_state
+
+OLDEST_SERVER: Final = 150000
+OLDEST_VECTOR: Final = (0, 8)
+PLAN_CACHE_MODE: Final = "force_custom_plan"
+# The schedule comes every minute; one missed round is no sign of trouble yet.
+SILENCE: Final = timedelta(minutes=3)
+LATE: Final = timedelta(minutes=15)
+LITTLE_SPACE: Final = 1024**3
+NO_SPACE: Final = 100 * 1024**2
+
+ROLE_SQL: Final = """
+    SELECT current_setting('server_version_num')::int,
+           (SELECT extversion FROM pg_extension WHERE extname = 'vector'),
+           r.rolsuper, r.rolbypassrls, current_setting('plan_cache_mode'),
+           EXISTS (SELECT FROM pg_class c WHERE c.oid = to_regclass('memory_memory') AND c.relowner = r.oid)
+    FROM pg_roles r WHERE r.rolname = current_user
+"""
+WORK_SQL: Final = """
+    SELECT (SELECT count(*) FROM memory_duework WHERE job = %(vectors)s),
+           (SELECT min(due_at) FROM memory_duework),
+           (SELECT max(stopped) FROM django_q_task WHERE success AND func = %(task)s),
+           (SELECT ARRAY[provider, model, dimension::text] FROM memory_embeddingspace WHERE state = %(active)s)
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class _Work:
+    owners_waiting_for_vectors: int
+    oldest_due: datetime | None
+    last_run: datetime | None
+    space: Sequence[str] | None
+
+
+def health() -> dict[str, Any]:
+    """Tell how this installation is: `status` (`ok`, `degraded`, `failing`) and `checks` with name, status, detail.
+
+    Takes at most four queries and reads one small file of the key vault. Never raises because something is broken.
+    The embedder's state is that of this process.
+    """
+    findings = health_findings()
+    checks = [{"name": found.name, "status": found.status, "detail": found.detail} for found in findings]
+    return {"status": worst(findings), "checks": checks}
+
+
+def health_findings() -> list[Finding]:
+    """Run the checks; the same as `health`, with remedies."""
+    findings = _database_findings()
+    findings += [_keys(), _language_model(), _memory_switch()]
+    if settings.EMBEDDED_DATABASE:
+        findings.append(_disk())
+    return findings
+
+
+def _database_findings() -> list[Finding]:
+    try:
+        findings = [*_server_and_role()]
+        schema = _schema()
+        findings.append(schema)
+        if schema.status != "failing":
+            work = _work()
+            findings += [_embedder(work.space), _vectors(work), _worker(work)]
+    except (DatabaseError, InterfaceError) as error:
+        return [
+            Finding(
+                "database",
+                "failing",
+                f"The database does not answer ({type(error).__name__}).",
+                "python3 manage.py up" if settings.EMBEDDED_DATABASE else "Check the server of DATABASE_URL.",
+            )
+        ]
+    return findings
+
+
+def _server_and_role() -> list[Finding]:
+    with connection.cursor() as cursor:
+        cursor.execute(ROLE_SQL)
+        version, vector, superuser, bypasses, plan_cache_mode, owns = cursor.fetchone()
+    return [_server(version, vector), _role(superuser or bypasses, owns), _planner(plan_cache_mode)]
+
+
+def _server(version: int, vector: str | None) -> Finding:
+    if version < OLDEST_SERVER:
+        return Finding(
+            "database", "failing", f"PostgreSQL {version // 10_000} is too old.", "Use PostgreSQL 15 or newer."
+        )
+    if vector is None or tuple(int(part) for part in vector.split(".")[:2]) < OLDEST_VECTOR:
+        found = f"pgvector {vector} is too old" if vector else "The extension vector is missing"
+        return Finding(
+            "database", "failing", f"{found}; 0.8 or newer is needed.", "python3 manage.py db provision --url …"
+        )
+    detail = f"PostgreSQL {version // 10_000}.{version % 10_000} with pgvector {vector} answers."
+    return Finding("database", "ok", detail)
+
+
+def _role(above_the_wall: bool, owns: bool) -> Finding:
+    if above_the_wall or owns:
+        which = "ignores row-level security" if above_the_wall else "owns the tables"
+        return Finding(
+            "role",
+            "failing",
+            f"The application's database role {which}, so the wall between owners is not there.",
+            "Use the role loci_app in DATABASE_URL; `python3 manage.py db provision --url …` makes it.",
+        )
+    return Finding("role", "ok", "The application's database role is held by row-level security.")
+
+
+def _planner(mode: str) -> Finding:
+    if mode != PLAN_CACHE_MODE:
+        return Finding(
+            "planner",
+            "degraded",
+            f"plan_cache_mode is {mode}: searches can take thirty times as long.",
+            "python3 manage.py db provision --url …",
+        )
+    return Finding("planner", "ok", f"plan_cache_mode is {mode}.")
+
+
+def _schema() -> Finding:
+    state = schema_state()
+    if state.unknown:
+        return Finding(
+            "schema",
+            "failing",
+            f"The database was changed by a newer version of Loci ({state.unknown[-1]}).",
+            "Run that version, or restore a backup of this one.",
+        )
+    if state.pending:
+        count = len(state.pending)
+        return Finding("schema", "failing", f"{count} migrations are not applied.", "python3 manage.py migrate")
+    return Finding("schema", "ok", "All migrations are applied.")
+
+
+def _work() -> _Work:
+    with connection.cursor() as cursor:
+        cursor.execute(WORK_SQL, {"vectors": DueWork.VECTORS, "task": RUN_DUE_WORK, "active": str(SpaceState.ACTIVE)})
+        return _Work(*cursor.fetchone())
+
+
+def _embedder(space: Sequence[str] | None) -> Finding:
+    name = "embedder"
+    if settings.EMBEDDING_PROVIDER == "none":
+        return Finding(name, "ok", "No embedder is configured: recall works by words alone.")
+    try:
+        model = embedder()
+    except LociError as error:
+        return Finding(name, "failing", error.message, "Correct the EMBEDDING_ settings and restart.")
+    this = f"{model.provider}/{model.model}"
+    if space is not None and (space[0], space[1]) != (model.provider, model.model):
+        return Finding(
+            name,
+            "degraded",
+            f"The stored vectors belong to {space[0]}/{space[1]}, but {this} is configured: recall works by words.",
+            "Set EMBEDDING_PROVIDER and EMBEDDING_MODEL as they were.",
+        )
+    state = model.state()
+    if state.status == "failing":
+        reason = state.reason or "no reason given"
+        return Finding(
+            name, "degraded", f"{this} fails: {reason} Recall works by words.", "Check the embedder; it is tried again."
+        )
+    width = f", {space[2]} dimensions" if space is not None else ", not used yet"
+    return Finding(name, "ok", f"{this}{width}.")
+
+
+def _vectors(work: _Work) -> Finding:
+    waiting = work.owners_waiting_for_vectors
+    if waiting:
+        return Finding("vectors", "degraded", f"Vectors of {waiting} owners are still to be made.")
+    return Finding("vectors", "ok", "No vectors are waiting to be made.")
+
+
+def _worker(work: _Work) -> Finding:
+    name, remedy = "worker", "Run `python3 manage.py up` without --no-worker, or `python3 manage.py worker`."
+    moment = now()
+    if work.last_run is None:
+        return Finding(name, "degraded", "No worker has reported yet.", remedy)
+    silent = moment - work.last_run
+    if silent > SILENCE:
+        minutes = int(silent.total_seconds() // 60)
+        return Finding(name, "degraded", f"No worker has reported for {minutes} minutes.", remedy)
+    if work.oldest_due is not None and moment - work.oldest_due > LATE:
+        minutes = int((moment - work.oldest_due).total_seconds() // 60)
+        return Finding(name, "degraded", f"Work has been waiting for {minutes} minutes.", "See the worker's log lines.")
+    return Finding(name, "ok", "The worker reports.")
+
+
+def _keys() -> Finding:
+    try:
+        keyring().vault.verify()
+    except LociError as error:
+        return Finding("keys", "failing", error.message)
+    return Finding("keys", "ok", "The master key opens the key vault.")
+
+
+def _language_model() -> Finding:
+    if settings.LLM_BASE_URL:
+        return Finding("language model", "ok", "A language model is configured.")
+    return Finding("language model", "ok", "No language model is configured: rules do its work.")
+
+
+def _memory_switch() -> Finding:
+    if settings.MEMORY_ENABLED:
+        return Finding("memory", "ok", "Memory is switched on.")
+    return Finding("memory", "degraded", "Memory is switched off (MEMORY_ENABLED).", "MEMORY_ENABLED=true")
+
+
+def _disk() -> Finding:
+    try:
+        free = shutil.disk_usage(settings.DATA_DIRECTORY).free
+    except OSError as error:
+        return Finding("disk", "degraded", f"The data directory cannot be looked at ({type(error).__name__}).")
+    if free < LITTLE_SPACE:
+        detail, remedy = f"{free // 1024**2} MiB are free for the database.", "Make room on the disk."
+        return Finding("disk", "failing" if free < NO_SPACE else "degraded", detail, remedy)
+    return Finding("disk", "ok", f"{free // 1024**3} GiB are free for the database.")

@@ -1,0 +1,100 @@
+"""The job queue: the schedules that must exist, waking the workers, and the worker's sign of life.
+
+The queue only wakes workers; what there is to do stands in `DueWork` and in the jobs' own tables. No other module
+knows which queue is used.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from typing import Final
+
+from django.db import transaction
+from django_q.models import Schedule, Success
+from django_q.tasks import async_task
+
+from memory.models import DueWork
+from memory.services.clock import now
+
+RUN_DUE_WORK: Final = "memory.tasks.run_due_work"
+OURS: Final = "loci: "
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """A task that runs again and again; `name` is shown to operators."""
+
+    name: str
+    task: str
+    minutes: int
+
+
+PLANS: Final[Sequence[Plan]] = (Plan(f"{OURS}due work", RUN_DUE_WORK, minutes=1),)
+
+
+def ensure_schedules() -> None:
+    """Make the schedules that must exist, put changed ones right, and remove those that are no longer planned.
+
+    Repeating it changes nothing: the time of a schedule's next run is kept.
+    """
+    with transaction.atomic():
+        Schedule.objects.filter(name__startswith=OURS).exclude(name__in=[plan.name for plan in PLANS]).delete()
+        for plan in PLANS:
+            wanted = {
+                "func": plan.task,
+                "schedule_type": Schedule.MINUTES,
+                "minutes": plan.minutes,
+                "repeats": -1,
+            }
+            rows = list(Schedule.objects.select_for_update().filter(name=plan.name).order_by("pk"))
+            if not rows:
+                Schedule.objects.create(name=plan.name, next_run=now(), **wanted)
+                continue
+            # The queue's table has no unique name, so two first starts at once can have made two.
+            Schedule.objects.filter(pk__in=[row.pk for row in rows[1:]]).delete()
+            if any(getattr(rows[0], field) != value for field, value in wanted.items()):
+                Schedule.objects.filter(pk=rows[0].pk).update(**wanted)
+
+
+def call_worker() -> str:
+    """Ask the workers to look for due work now; gives the id of the queued task."""
+    return str(async_task(RUN_DUE_WORK))
+
+
+def work_is_due() -> bool:
+    """Tell whether any owner's work is due."""
+    return DueWork.objects.filter(due_at__lte=now()).exists()
+
+
+def last_sign_of_life() -> datetime | None:
+    """Give the moment when a worker last finished looking for due work, None when none ever did."""
+    finished = Success.objects.filter(func=RUN_DUE_WORK).order_by("-stopped")
+    return finished.values_list("stopped", flat=True).first()
+
+
+class Waker:
+    """Calls the workers within seconds of work becoming due, since the queue's own schedules are minutes apart.
+
+    Asks one cheap question at a time. A call that no worker has answered yet is not repeated for a while, so that a
+    long job does not let calls pile up.
+    """
+
+    def __init__(self, *, patience: timedelta = timedelta(seconds=60)) -> None:
+        """Build it; `patience` is how long an unanswered call counts as under way."""
+        self._patience = patience
+        self._called_at: datetime | None = None
+        self._task = ""
+
+    def look(self) -> bool:
+        """Call the workers when work is due and no call is under way; tell whether they were called."""
+        if not work_is_due() or self._under_way():
+            return False
+        self._task, self._called_at = call_worker(), now()
+        return True
+
+    def _under_way(self) -> bool:
+        if self._called_at is None or now() - self._called_at >= self._patience:
+            return False
+        return not Success.objects.filter(pk=self._task).exists()

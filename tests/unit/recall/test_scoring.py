@@ -1,0 +1,141 @@
+"""Decay, boosts, relevance, diversity, and the bounds of profiles."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import replace
+from datetime import UTC, datetime, timedelta
+from typing import Any
+from uuid import UUID
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from memory.errors import InvalidInput, NotFound
+from memory.recall.candidates import Candidate
+from memory.recall.diversity import diversified, jaccard
+from memory.recall.profiles import SHIPPED, RecallProfile, shipped, with_changes
+from memory.recall.scoring import Adjustment, adjustment, relevance
+
+NOW = datetime(2026, 11, 30, 12, tzinfo=UTC)
+
+
+def candidate(**changes: Any) -> Candidate:
+    plain = Candidate(
+        memory_id=UUID(int=1),
+        tier="semantic",
+        kind="fact",
+        category="general",
+        importance=0.5,
+        salience=1.0,
+        created_at=NOW - timedelta(days=7),
+        occurred_at=NOW - timedelta(days=7),
+        access_count=0,
+        last_accessed=None,
+    )
+    return replace(plain, **changes)
+
+
+class TestPublishedFormulas:
+    def test_prax_halves_in_seven_days_and_boosts_by_importance(self) -> None:
+        change = adjustment(candidate(importance=0.9), shipped("prax"), NOW)
+        assert change.apply(1.0) == pytest.approx(math.exp(-math.log(2) / 7 * 7) * (0.5 + 0.9))
+
+    def test_praxis_adds_salience_accesses_and_freshness(self) -> None:
+        change = adjustment(candidate(salience=0.8, access_count=3), shipped("praxis"), NOW)
+        assert change.apply(2.0) == pytest.approx(2.0 + 0.8 + 0.1 * 3 + 1 / (1 + 7 / 30))
+
+    def test_cortex_halves_at_its_half_life(self) -> None:
+        assert adjustment(candidate(), shipped("cortex"), NOW).apply(3.0) == pytest.approx(1.5)
+
+    def test_engram_halves_in_thirty_days(self) -> None:
+        old = candidate(created_at=NOW - timedelta(days=30))
+        assert adjustment(old, shipped("engram"), NOW).decay == pytest.approx(0.5)
+
+
+def test_the_default_leaves_turns_as_they_are() -> None:
+    old = NOW - timedelta(days=3000)
+    turn = candidate(kind="turn", tier="episodic", created_at=old)
+    fact = candidate(created_at=old)
+    assert adjustment(turn, shipped("default"), NOW).decay == 1.0
+    assert adjustment(fact, shipped("default"), NOW).decay < 0.01
+    assert adjustment(turn, shipped("prax"), NOW).decay < 0.01
+
+
+def test_recall_restarts_the_clock_where_the_profile_says_so() -> None:
+    seen = candidate(created_at=NOW - timedelta(days=70), last_accessed=NOW)
+    by_access = with_changes(shipped("prax"), {"decay_clock": "accessed"})
+    assert adjustment(seen, by_access, NOW).decay == 1.0
+    assert adjustment(seen, shipped("prax"), NOW).decay < 0.01
+
+
+def test_a_moment_in_the_future_does_not_raise_a_score() -> None:
+    assert adjustment(candidate(created_at=NOW + timedelta(days=9)), shipped("cortex"), NOW).decay == 1.0
+
+
+@given(st.floats(-5, 5), st.floats(0.01, 1))
+def test_decay_never_raises_a_score(score: float, decay: float) -> None:
+    assert Adjustment(decay=decay).apply(score) <= score + 1e-12
+
+
+@given(st.floats(-1, 1), st.floats(0, 1))
+def test_relevance_is_a_probability_and_grows(cosine: float, coverage: float) -> None:
+    value = relevance(cosine, coverage)
+    assert 0 < value < 1
+    assert relevance(min(1.0, cosine + 0.1), coverage) >= value
+    assert relevance(cosine, min(1.0, coverage + 0.1)) >= value
+    assert relevance(None, None) < 0.05
+
+
+def test_diversity() -> None:
+    one, two, three = (UUID(int=number) for number in range(3))
+    words = {one: frozenset("abcd"), two: frozenset("abcd"), three: frozenset("wxyz")}
+    scores = {one: 1.0, two: 0.9, three: 0.8}
+    assert diversified([one, two, three], scores, words, weight=1.0) == [one, two, three]
+    assert diversified([one, two, three], scores, words, weight=0.3) == [one, three, two]
+    assert diversified([], {}, {}, weight=0.7) == []
+    assert jaccard(frozenset(), frozenset()) == 0.0
+    assert jaccard(frozenset("ab"), frozenset("bc")) == pytest.approx(1 / 3)
+
+
+class TestProfiles:
+    def test_the_five_are_there(self) -> None:
+        assert set(SHIPPED) == {"default", "prax", "praxis", "cortex", "engram"}
+        with pytest.raises(NotFound):
+            shipped("mem0")
+
+    @pytest.mark.parametrize(
+        ("name", "value"),
+        [
+            ("threshold", 1.1),
+            ("threshold", True),
+            ("threshold", float("nan")),
+            ("limit", 0),
+            ("limit", 2.5),
+            ("fusion", "magic"),
+            ("arms", []),
+            ("arms", ["dense", "telepathy"]),
+            ("weights", {"dense": -1}),
+            ("weights", {"other": 1}),
+            ("half_life_days", {"semantic": 0}),
+            ("half_life_days", {"eternal": 3}),
+            ("fallback", "yes"),
+            ("name", "mine"),
+            ("no_such_field", 1),
+            ("importance_base", "high"),
+        ],
+    )
+    def test_changes_out_of_bounds_are_refused(self, name: str, value: Any) -> None:
+        with pytest.raises(InvalidInput) as caught:
+            with_changes(shipped("default"), {name: value})
+        assert caught.value.machine_code == "profile.invalid"
+
+    def test_changes_within_bounds(self) -> None:
+        changed = with_changes(
+            shipped("default"),
+            {"arms": ["lexical"], "weights": {"lexical": 2}, "limit": 7, "importance_base": None, "mmr_lambda": 0},
+        )
+        assert changed.arms == ("lexical",)
+        assert changed.limit == 7
+        assert isinstance(changed, RecallProfile)
