@@ -1,0 +1,1 @@
+"""What operators type: the management commands and what several of them share."""

@@ -9,6 +9,7 @@ import shutil
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
+from pathlib import Path
 from typing import Any, Final
 
 from django.conf import settings
@@ -18,6 +19,7 @@ from memory.crypto.keyring import keyring
 from memory.errors import LociError
 from memory.models import DueWork, SpaceState
 from memory.providers.composition import embedder
+from memory.providers.vault import CHECK_FILE
 from memory.services.clock import now
 from memory.services.findings import Finding, worst
 from memory.services.jobs import RUN_DUE_WORK
@@ -209,6 +211,9 @@ def _worker(work: _Work) -> Finding:
 
 
 def _keys() -> Finding:
+    if not (Path(settings.KEYS_DIRECTORY) / CHECK_FILE).exists():
+        # Opening it would set it up, and a check changes nothing.
+        return Finding("keys", "failing", "The key vault is not there, or was never set up.", "python3 manage.py up")
     try:
         keyring().vault.verify()
     except LociError as error:

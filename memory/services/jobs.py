@@ -71,7 +71,8 @@ def work_is_due() -> bool:
 def last_sign_of_life() -> datetime | None:
     """Give the moment when a worker last finished looking for due work, None when none ever did."""
     finished = Success.objects.filter(func=RUN_DUE_WORK).order_by("-stopped")
-    return finished.values_list("stopped", flat=True).first()
+    moment: datetime | None = finished.values_list("stopped", flat=True).first()
+    return moment
 
 
 class Waker:

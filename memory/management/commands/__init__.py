@@ -1,0 +1,1 @@
+"""The management commands; each is thin over the services that it calls."""

@@ -1,0 +1,98 @@
+"""How the server's processes are started, where they listen, and how to tell that they answer."""
+
+from __future__ import annotations
+
+import errno
+import http.client
+import json
+import os
+import socket
+import sys
+from pathlib import Path
+from typing import Any
+
+from django.conf import settings
+
+from runtime.processes import Service
+
+HEALTH_PATH = "/api/v1/health"
+ANSWER_TIMEOUT = 10.0
+# Below the supervisor's own patience, so that open requests end before they are cut off.
+WEB_GRACE = 8
+ANY_ADDRESS = {"0.0.0.0": "127.0.0.1", "::": "::1", "": "127.0.0.1"}  # noqa: S104
+
+
+def master_key_file() -> Path | None:
+    """Give the file that holds the master key, None when its value stands in the environment itself."""
+    named = os.environ.get("LOCI_MASTER_KEY_FILE", "").strip()
+    if named:
+        return Path(named).expanduser().resolve()
+    if os.environ.get("LOCI_MASTER_KEY"):
+        return None
+    return Path(settings.CONFIG_DIRECTORY) / "master.key"
+
+
+def web_service(host: str, port: int) -> Service:
+    """Describe the web process."""
+    command = [sys.executable, "-m", "uvicorn", "config.asgi:application", "--host", host, "--port", str(port)]
+    command += ["--lifespan", "off", "--no-server-header", "--no-access-log", "--log-level", "warning"]
+    command += ["--timeout-graceful-shutdown", str(WEB_GRACE)]
+    # Only behind a proxy may a header say who the client is.
+    command.append("--proxy-headers" if settings.LOCI_HTTPS else "--no-proxy-headers")
+    environment = {"LOCI_DB_POOL": "true", "LOCI_HOST": host, "LOCI_PORT": str(port)}
+    return Service("web", command, environment, settings.BASE_DIR)
+
+
+def worker_service() -> Service:
+    """Describe the process that runs background work; without a pool, since it forks."""
+    command = [sys.executable, str(settings.BASE_DIR / "manage.py"), "worker"]
+    return Service("worker", command, {"LOCI_DB_POOL": "false", "LOCI_NO_BOOTSTRAP": "1"}, settings.BASE_DIR)
+
+
+def database_service() -> Service:
+    """Describe the process that keeps the embedded database running."""
+    return Service("database", [sys.executable, "-m", "runtime.postgres.keep"], {}, settings.BASE_DIR)
+
+
+def address(host: str, port: int) -> str:
+    """Give the address to open in a browser on this machine."""
+    reachable = ANY_ADDRESS.get(host, host)
+    return f"http://{f'[{reachable}]' if ':' in reachable else reachable}:{port}"
+
+
+def port_is_free(host: str, port: int) -> bool:
+    """Tell whether the web process could listen there.
+
+    Raises:
+        OSError: the address is not one of this machine, or the port is not for this user.
+    """
+    for family, kind, protocol, _, place in socket.getaddrinfo(host or None, port, type=socket.SOCK_STREAM):
+        with socket.socket(family, kind, protocol) as probe:
+            # As servers do: connections of a former process that are closing down do not count.
+            probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+            try:
+                probe.bind(place)
+            except OSError as error:
+                if error.errno == errno.EADDRINUSE:
+                    return False
+                raise
+    return True
+
+
+def ask_health(host: str, port: int) -> dict[str, Any] | None:
+    """Ask a web process of this machine for its health; None while it does not answer usably."""
+    connection = http.client.HTTPConnection(ANY_ADDRESS.get(host, host), port, timeout=ANSWER_TIMEOUT)
+    try:
+        connection.request("GET", HEALTH_PATH, headers={"Host": _allowed_host(), "Accept": "application/json"})
+        answer = connection.getresponse()
+        body = json.loads(answer.read())
+    except (OSError, http.client.HTTPException, ValueError):
+        return None
+    finally:
+        connection.close()
+    return body if isinstance(body, dict) and "status" in body and "checks" in body else None
+
+
+def _allowed_host() -> str:
+    names = [name.lstrip(".") for name in settings.ALLOWED_HOSTS if name != "*"]
+    return names[0] if names else "localhost"

@@ -1,0 +1,33 @@
+"""How commands answer: as lines for a person or as one JSON object, and errors as exit code 1 with a message."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from typing import Any
+
+from django.core.management.base import CommandError
+from django.db import OperationalError
+
+from memory.errors import LociError
+
+
+@contextmanager
+def errors_for_operators() -> Iterator[None]:
+    """Turn what services raise into the message of a command."""
+    try:
+        yield
+    except LociError as error:
+        raise CommandError(f"{error.message} ({error.machine_code})") from error
+    except OperationalError as error:
+        raise CommandError("The database does not answer. Start it: `python3 manage.py db start`, or `up`.") from error
+
+
+def answer(write: Callable[[str], object], value: Mapping[str, Any], *, as_json: bool, lines: Sequence[str]) -> None:
+    """Write one answer; `lines` is the form for a person."""
+    if as_json:
+        write(json.dumps(value, default=str))
+    else:
+        for line in lines:
+            write(line)

@@ -1,0 +1,150 @@
+"""`manage.py agent`: list agents and their keys, create agents and keys, pause, resume, revoke."""
+
+from __future__ import annotations
+
+from argparse import ArgumentParser
+from typing import Any
+from uuid import UUID
+
+from django.core.management.base import BaseCommand
+
+from memory.errors import InvalidInput, NotFound
+from memory.management.answers import answer, errors_for_operators
+from memory.models import Agent, AgentKey
+from memory.services.actors import UNSET, Actor, Permission, person
+from memory.services.agents import create_agent, create_key, list_agents, list_keys, pause_agent, revoke_key
+from memory.services.clock import now
+from memory.services.logins import owner_named
+
+
+class Command(BaseCommand):
+    """Look after the agents of an owner and the keys they come with."""
+
+    help = "List agents, create agents and keys, pause and resume agents, revoke keys."
+    requires_system_checks: list[str] = []
+
+    def add_arguments(self, parser: ArgumentParser) -> None:
+        """Declare the actions."""
+        actions = parser.add_subparsers(dest="action", required=True, metavar="ACTION")
+        listing = actions.add_parser("list", help="list agents and their keys")
+        creating = actions.add_parser("create", help="create an agent with a first key")
+        key = actions.add_parser("key", help="make another key for an agent")
+        pausing = actions.add_parser("pause", help="stop an agent's keys from working for a while")
+        resuming = actions.add_parser("resume", help="let a paused agent's keys work again")
+        revoking = actions.add_parser("revoke", help="stop a key from working for good")
+        for action in (creating, key, pausing, resuming):
+            action.add_argument("agent", metavar="AGENT", help="name or id of the agent")
+        revoking.add_argument("key", metavar="KEY", help="id of the key, or its beginning loci_…")
+        for action in (creating, key):
+            action.add_argument("--label", help="a name for the key")
+            action.add_argument("--scopes", help=f"what the key may do, separated by commas: {', '.join(Permission)}")
+            action.add_argument("--default-scope", help="where its memories go: owner, agent, squad:ID or project:ID")
+            action.add_argument("--expires", help="when it stops working, for example 2030-01-31T00:00:00Z")
+        for action in (listing, creating, key, pausing, resuming, revoking):
+            action.add_argument("--owner", metavar="LOGIN", help="the owner's login, where there are several owners")
+            action.add_argument("--json", action="store_true", help="as one JSON object")
+
+    def handle(self, *args: Any, **options: Any) -> None:
+        """Carry out one action."""
+        actions = {
+            "list": self._list,
+            "create": self._create,
+            "key": self._key,
+            "pause": self._pause,
+            "resume": self._pause,
+            "revoke": self._revoke,
+        }
+        with errors_for_operators():
+            actions[options["action"]](person(owner_named(options["owner"])), options)
+
+    def _list(self, actor: Actor, options: dict[str, Any]) -> None:
+        value, lines = [], []
+        for agent in list_agents(actor=actor):
+            keys = [_described(key) for key in list_keys(actor=actor, agent_id=agent.pk)]
+            value.append({"id": agent.pk, "name": agent.name, "paused": agent.paused_at is not None, "keys": keys})
+            lines.append(f"{agent.name}{'  (paused)' if agent.paused_at else ''}  {agent.pk}")
+            lines += [f"  {key['beginning']}…  {key['label']}  {key['state']}  {key['id']}" for key in keys]
+        answer(self.stdout.write, {"agents": value}, as_json=options["json"], lines=lines or ["There are no agents."])
+
+    def _create(self, actor: Actor, options: dict[str, Any]) -> None:
+        agent = create_agent(actor=actor, name=options["agent"])
+        self._make_key(actor, agent, options, [f"Agent {agent.name} was created: {agent.pk}"])
+
+    def _key(self, actor: Actor, options: dict[str, Any]) -> None:
+        self._make_key(actor, _agent(actor, options["agent"]), options, [])
+
+    def _make_key(self, actor: Actor, agent: Agent, options: dict[str, Any], lines: list[str]) -> None:
+        label = options["label"] or f"made {now():%Y-%m-%d %H:%M}"
+        made = create_key(
+            actor=actor,
+            agent_id=agent.pk,
+            label=label,
+            scopes=None if options["scopes"] is None else _words(options["scopes"]),
+            default_scope=UNSET if options["default_scope"] is None else options["default_scope"],
+            expires_at=options["expires"],
+        )
+        value = {"agent_id": agent.pk, "name": agent.name, "key_id": made.key_id, "key": made.secret}
+        lines.append(f"Key of {agent.name}, shown once: {made.secret}")
+        answer(self.stdout.write, value, as_json=options["json"], lines=lines)
+
+    def _pause(self, actor: Actor, options: dict[str, Any]) -> None:
+        paused = options["action"] == "pause"
+        agent = pause_agent(actor=actor, agent_id=_agent(actor, options["agent"]).pk, paused=paused)
+        lines = [f"{agent.name} is paused; its keys do not work." if paused else f"{agent.name} works again."]
+        value = {"agent_id": agent.pk, "name": agent.name, "paused": paused}
+        answer(self.stdout.write, value, as_json=options["json"], lines=lines)
+
+    def _revoke(self, actor: Actor, options: dict[str, Any]) -> None:
+        key_id = _key_id(actor, options["key"])
+        revoke_key(actor=actor, key_id=key_id)
+        answer(self.stdout.write, {"revoked": key_id}, as_json=options["json"], lines=[f"Key {key_id} is revoked."])
+
+
+def _words(text: str) -> list[str]:
+    return [word.strip() for word in text.split(",") if word.strip()]
+
+
+def _uuid(text: str) -> UUID | None:
+    try:
+        return UUID(text)
+    except ValueError:
+        return None
+
+
+def _agent(actor: Actor, named: str) -> Agent:
+    wanted, folded = _uuid(named), named.strip().casefold()
+    for agent in list_agents(actor=actor):
+        if agent.pk == wanted or agent.name.casefold() == folded:
+            return agent
+    raise NotFound("There is no agent of this name or id here. `manage.py agent list` shows them.")
+
+
+def _key_id(actor: Actor, named: str) -> UUID:
+    wanted = _uuid(named)
+    if wanted is not None:
+        return wanted
+    keys = [key for agent in list_agents(actor=actor) for key in list_keys(actor=actor, agent_id=agent.pk)]
+    found = [key.pk for key in keys if named.startswith(_beginning(key))]
+    if not found:
+        raise NotFound("There is no key with this id or beginning here. `manage.py agent list` shows them.")
+    if len(found) > 1:
+        raise InvalidInput("Several keys begin like this. Name the key by its id.", code="key.ambiguous")
+    return found[0]
+
+
+def _beginning(key: AgentKey) -> str:
+    return f"loci_{key.prefix}"
+
+
+def _described(key: AgentKey) -> dict[str, Any]:
+    expired = key.expires_at is not None and key.expires_at <= now()
+    state = "revoked" if key.revoked_at else "expired" if expired else "works"
+    return {
+        "id": key.pk,
+        "beginning": _beginning(key),
+        "label": key.label,
+        "scopes": key.scopes,
+        "state": state,
+        "expires_at": key.expires_at,
+        "last_used_at": key.last_used_at,
+    }

@@ -1,0 +1,156 @@
+"""`manage.py doctor`: say what runs, what is degraded, and what to type."""
+
+from __future__ import annotations
+
+import json
+import sys
+from argparse import ArgumentParser
+from pathlib import Path
+from typing import Any, Final
+
+from django.conf import settings
+from django.core.management.base import BaseCommand
+from django.db import DatabaseError, connections
+
+from config import serving
+from memory.errors import LociError
+from memory.providers.composition import embedder
+from memory.services.accounts import owners_without_keys
+from memory.services.findings import Finding, Status, worst
+from memory.services.health import health_findings
+from memory.services.key_places import key_findings
+from runtime import bootstrap
+from runtime.errors import RuntimeFault
+from runtime.instance import running_instance
+from runtime.paths import data_directory
+from runtime.postgres.cluster import Cluster
+from runtime.virtualenv import VirtualEnvironment, checksum
+
+EXIT_CODES: Final[dict[Status, int]] = {"ok": 0, "degraded": 1, "failing": 2}
+MARKS: Final[dict[Status, str]] = {"ok": "ok      ", "degraded": "degraded", "failing": "FAILING "}
+PROBE: Final = "Is the embedder there?"
+
+
+class Command(BaseCommand):
+    """Look at everything that Loci needs on this machine; changes nothing."""
+
+    help = "Say what runs, what is degraded and what to type. Exit code 0: ok, 1: degraded, 2: failing."
+    # It is there to say what is wrong, so nothing may stop it before.
+    requires_system_checks: list[str] = []
+    requires_migrations_checks = False
+
+    def add_arguments(self, parser: ArgumentParser) -> None:
+        """Declare the form of the answer."""
+        parser.add_argument("--json", action="store_true", help="as one JSON object")
+        parser.add_argument("--no-probe", action="store_true", help="do not load or ask the embedder")
+
+    def handle(self, *args: Any, **options: Any) -> None:
+        """Check, tell, and end with the exit code of the worst finding."""
+        findings = [_python(), _environment(), _server(), *_embedded_database()]
+        known = health_findings()
+        reachable = all(found.name != "database" or found.status == "ok" for found in known)
+        if not options["no_probe"] and settings.EMBEDDING_PROVIDER != "none":
+            known = [_probed(found) if found.name == "embedder" and found.status == "ok" else found for found in known]
+        findings += known
+        if reachable and all(found.status == "ok" for found in known if found.name in ("keys", "schema")):
+            findings.append(_owners())
+        findings += key_findings(serving.master_key_file())
+        connections.close_all()
+        self._tell(findings, as_json=options["json"])
+        code = EXIT_CODES[worst(findings)]
+        if code:
+            raise SystemExit(code)
+
+    def _tell(self, findings: list[Finding], *, as_json: bool) -> None:
+        overall = worst(findings)
+        if as_json:
+            checks = [
+                {"name": found.name, "status": found.status, "detail": found.detail, "remedy": found.remedy}
+                for found in findings
+            ]
+            self.stdout.write(json.dumps({"status": overall, "version": settings.VERSION, "checks": checks}))
+            return
+        for found in findings:
+            self.stdout.write(f"{MARKS[found.status]}  {found.name}: {found.detail}")
+            if found.remedy and found.status != "ok":
+                self.stdout.write(f"          -> {found.remedy}")
+        self.stdout.write(f"\nLoci {settings.VERSION} is {overall}.")
+
+
+def _python() -> Finding:
+    return Finding("python", "ok", f"Python {sys.version_info[0]}.{sys.version_info[1]}.{sys.version_info[2]}.")
+
+
+def _environment() -> Finding:
+    """Compare the packages that were installed with the lock file of this version."""
+    name = "packages"
+    environment = VirtualEnvironment(Path(sys.prefix))
+    lock = bootstrap.PROJECT / "requirements" / bootstrap.RUN
+    installed = environment.installed().get(bootstrap.RUN)
+    if not environment.installed():
+        return Finding(name, "ok", "This Python was not prepared by manage.py, so its packages are not checked.")
+    if not lock.is_file() or installed != checksum(lock):
+        return Finding(
+            name, "degraded", "The installed packages are not those of requirements/run.txt.", "python3 manage.py up"
+        )
+    return Finding(name, "ok", "The installed packages are those of requirements/run.txt.")
+
+
+def _server() -> Finding:
+    """Tell whether `up` runs here and its web process answers."""
+    name = "server"
+    pid = running_instance(data_directory())
+    if pid is None:
+        return Finding(name, "degraded", "Loci does not run on this data directory.", "python3 manage.py up")
+    answer = serving.ask_health(settings.LOCI_HOST, settings.LOCI_PORT)
+    where = serving.address(settings.LOCI_HOST, settings.LOCI_PORT)
+    if answer is None:
+        return Finding(
+            name,
+            "degraded",
+            f"`up` runs (process {pid}), but nothing answers at {where}.",
+            "Wait a moment, see its log lines, or set LOCI_PORT as it was given to `up`.",
+        )
+    return Finding(name, "ok", f"`up` runs (process {pid}) and answers at {where}.")
+
+
+def _embedded_database() -> list[Finding]:
+    if not settings.EMBEDDED_DATABASE:
+        return []
+    name = "embedded server"
+    try:
+        cluster = Cluster(data_directory())
+        status = cluster.status()
+    except RuntimeFault as error:
+        return [Finding(name, "failing", error.message)]
+    if not status.running:
+        return [Finding(name, "failing", f"The server of {status.data} does not run.", "python3 manage.py db start")]
+    found = f"PostgreSQL {status.version} ({cluster.binaries.source}) runs as process {status.pid} on {status.data}."
+    return [Finding(name, "ok", found)]
+
+
+def _probed(found: Finding) -> Finding:
+    """Ask the embedder for one vector."""
+    try:
+        width = int(embedder().embed([PROBE]).shape[1])
+    except LociError as error:
+        return Finding(
+            "embedder", "degraded", f"{error.message} Recall works by words.", "Check the EMBEDDING_ settings."
+        )
+    return Finding("embedder", "ok", f"{found.detail.split(',')[0].rstrip('.')} answers with {width} dimensions.")
+
+
+def _owners() -> Finding:
+    name = "owners"
+    try:
+        missing = len(owners_without_keys())
+    except (LociError, DatabaseError) as error:
+        return Finding(name, "failing", f"Owners and keys cannot be compared ({type(error).__name__}).")
+    if missing:
+        return Finding(
+            name,
+            "failing",
+            f"The vault has no keys for {missing} owners; their texts cannot be read.",
+            "Restore the vault's directory, or name the right one in LOCI_KEYS_DIR.",
+        )
+    return Finding(name, "ok", "The vault has the keys of every owner.")

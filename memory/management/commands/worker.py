@@ -1,0 +1,76 @@
+"""`manage.py worker`: run background work until stopped; `up` starts it as one of its processes."""
+
+from __future__ import annotations
+
+import logging
+import signal
+import time
+from types import FrameType
+from typing import Any, Final
+
+from django.core.management.base import BaseCommand, CommandError
+from django.db import DatabaseError, close_old_connections, connections
+
+from memory.services.jobs import Waker, call_worker, ensure_schedules
+
+logger = logging.getLogger(__name__)
+
+# A person's delete is erased ten seconds later; this is what it can be late by.
+INTERVAL: Final = 1.0
+# After an error of the database: it may be restarting.
+PAUSE: Final = 5.0
+
+
+class Command(BaseCommand):
+    """Run the queue's workers, and wake them when work becomes due."""
+
+    help = "Run background work until stopped. `up` starts it; run it alone on further machines."
+
+    def handle(self, *args: Any, **options: Any) -> None:
+        """Run until SIGTERM or SIGINT; a cluster that dies by itself is an error."""
+        # The queue logs several lines a minute of a machine at rest.
+        if not logging.getLogger().isEnabledFor(logging.DEBUG):
+            logging.getLogger("django-q").setLevel(logging.WARNING)
+        from django_q.cluster import Cluster
+
+        cluster = Cluster()
+        stopping = _note_signals(cluster)
+        # The workers are forked: no connection may be open before, and none may be a pool's.
+        connections.close_all()
+        cluster.start()
+        _keep_waking(cluster)
+        if not stopping:
+            raise CommandError("The workers ended by themselves; the lines above should say why.")
+
+
+def _note_signals(cluster: Any) -> list[int]:
+    received: list[int] = []
+
+    def on_signal(number: int, frame: FrameType | None) -> None:
+        received.append(number)
+        cluster.sig_handler(number, frame)
+
+    signal.signal(signal.SIGTERM, on_signal)
+    signal.signal(signal.SIGINT, on_signal)
+    return received
+
+
+def _keep_waking(cluster: Any) -> None:
+    """Look for due work until the cluster ends; the database may be away for a while."""
+    waker = Waker()
+    greeted = False
+    while cluster.sentinel.is_alive():
+        pause = INTERVAL
+        try:
+            close_old_connections()
+            if not greeted:
+                ensure_schedules()
+                # So that a sign of life is there within seconds of the start.
+                call_worker()
+                greeted = True
+            waker.look()
+        except DatabaseError as error:
+            logger.warning("the database does not answer (%s), trying again", type(error).__name__)
+            pause = PAUSE
+        time.sleep(pause)
+    connections.close_all()

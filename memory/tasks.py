@@ -1,0 +1,38 @@
+"""What workers run: thin entries into services. The queue keeps what they return and how they failed."""
+
+from __future__ import annotations
+
+import logging
+import traceback
+from collections.abc import Callable
+from pathlib import Path
+from typing import TypeVar
+
+from memory.services import due_work
+
+logger = logging.getLogger(__name__)
+
+T = TypeVar("T")
+
+
+class JobError(Exception):
+    """A job ended with an error; what was done before it stays done, and what is due is tried again."""
+
+
+def run_due_work() -> dict[str, int]:
+    """Do all work that is due now; gives the number of rows done by kind of work."""
+    return _without_values(due_work.run_due_work)
+
+
+def _without_values(job: Callable[[], T]) -> T:
+    """Run a job; let an error out as its class and place only.
+
+    The queue stores the whole traceback of a failed task in a table, and messages can carry what somebody said.
+    """
+    try:
+        return job()
+    except Exception as error:
+        place = traceback.extract_tb(error.__traceback__)[-1]
+        failure = f"{type(error).__name__} in {Path(place.filename).name}, {place.name}, line {place.lineno}"
+        logger.error("a job failed: %s", failure)
+        raise JobError(failure) from None
