@@ -8,6 +8,8 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import TypeVar
 
+from django.core.management import call_command
+
 from memory.services import due_work
 
 logger = logging.getLogger(__name__)
@@ -22,6 +24,11 @@ class JobError(Exception):
 def run_due_work() -> dict[str, int]:
     """Do all work that is due now; gives the number of rows done by kind of work."""
     return _without_values(due_work.run_due_work)
+
+
+def clear_sessions() -> None:
+    """Remove the logins of browsers that have expired."""
+    _without_values(lambda: call_command("clearsessions"))
 
 
 def _without_values(job: Callable[[], T]) -> T:

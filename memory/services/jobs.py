@@ -19,6 +19,8 @@ from memory.models import DueWork
 from memory.services.clock import now
 
 RUN_DUE_WORK: Final = "memory.tasks.run_due_work"
+CLEAR_SESSIONS: Final = "memory.tasks.clear_sessions"
+DAY: Final = 24 * 60
 OURS: Final = "loci: "
 
 
@@ -31,7 +33,10 @@ class Plan:
     minutes: int
 
 
-PLANS: Final[Sequence[Plan]] = (Plan(f"{OURS}due work", RUN_DUE_WORK, minutes=1),)
+PLANS: Final[Sequence[Plan]] = (
+    Plan(f"{OURS}due work", RUN_DUE_WORK, minutes=1),
+    Plan(f"{OURS}expired logins", CLEAR_SESSIONS, minutes=DAY),
+)
 
 
 def ensure_schedules() -> None:
