@@ -57,10 +57,28 @@ def embed_texts(texts: Sequence[str]) -> Embedded | None:
 
     Never call this inside a transaction.
     """
+    return embed_into(ready_space(), texts)
+
+
+def ready_space() -> EmbeddingSpace | None:
+    """Give the active space of the configured embedder; None when that is unavailable, which is logged."""
     try:
-        model = embedder()
-        space = active_space(model)
-        return Embedded(space.pk, model.embed(texts))
+        return active_space()
     except EmbedderUnavailable as error:
-        logger.warning("embedding failed, vectors are queued: %s", error.machine_code)
+        _note_failure(error)
         return None
+
+
+def embed_into(space: EmbeddingSpace | None, texts: Sequence[str]) -> Embedded | None:
+    """Embed as `embed_texts` does, into a space that is known already; asks no database, so any thread may run it."""
+    if space is None:
+        return None
+    try:
+        return Embedded(space.pk, embedder().embed(texts))
+    except EmbedderUnavailable as error:
+        _note_failure(error)
+        return None
+
+
+def _note_failure(error: EmbedderUnavailable) -> None:
+    logger.warning("embedding failed, vectors are queued: %s", error.machine_code)

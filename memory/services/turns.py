@@ -19,7 +19,7 @@ from memory.models import Kind, Memory, Session, current_owner, owner_scope
 from memory.services.actors import UNSET, Actor, Permission, Target, write_target
 from memory.services.clock import now
 from memory.services.drafts import Draft, Ready, make_ready
-from memory.services.embedding import embed_texts
+from memory.services.embedding import embed_into, ready_space
 from memory.services.features import require_memory
 from memory.services.writing import Embedded, build_row, insert_rows
 from memory.text import limits
@@ -122,14 +122,18 @@ class _Item:
 def _embedded_chunks(
     turns: Sequence[TurnDraft], ring: OwnerRing, results: dict[int, TurnResult]
 ) -> Iterator[tuple[list[_Item], Embedded | None]]:
-    """Give chunk after chunk with its vectors, embedding the next while the caller writes this one."""
+    """Give chunk after chunk with its vectors, embedding the next while the caller writes this one.
+
+    The space is looked up here, since the embedding thread's own database connection would be closed by nobody.
+    """
+    space = ready_space()
     with ThreadPoolExecutor(max_workers=1, thread_name_prefix="embed") as pool:
         waiting: tuple[list[_Item], Future[Embedded | None]] | None = None
         for start in range(0, len(turns), CHUNK):
             items = _prepare(turns, start, ring, results)
             if not items:
                 continue
-            following = items, pool.submit(embed_texts, [_embeddable(item.ready) for item in items])
+            following = items, pool.submit(embed_into, space, [_embeddable(item.ready) for item in items])
             if waiting is not None:
                 yield waiting[0], waiting[1].result()
             waiting = following
