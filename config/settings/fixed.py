@@ -78,6 +78,7 @@ AXES_LOCKOUT_PARAMETERS = [["username", "ip_address"]]
 AXES_HANDLER = "axes.handlers.cache.AxesCacheHandler"
 AXES_CACHE = "shared"
 AXES_VERBOSE = False
+AXES_LOCKOUT_TEMPLATE = "palace/locked_out.html"
 
 # Security
 SESSION_COOKIE_HTTPONLY = True
