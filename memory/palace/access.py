@@ -1,0 +1,80 @@
+"""Who may see a page of the palace: a person with an owner; and what every answer carries."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import wraps
+from typing import Any, Concatenate, ParamSpec, cast
+from urllib.parse import urlsplit
+
+from django.contrib.auth.views import redirect_to_login
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import resolve_url
+from django.utils.cache import add_never_cache_headers, patch_vary_headers
+from django.utils.http import url_has_allowed_host_and_scheme, urlencode
+from django.views.decorators.http import require_http_methods
+from django_htmx.http import HttpResponseClientRedirect
+
+from memory.errors import LociError
+from memory.models import User
+from memory.palace.errors import error_response
+from memory.services.accounts import owner_of
+from memory.services.actors import Actor, person
+
+P = ParamSpec("P")
+Page = Callable[Concatenate[HttpRequest, P], HttpResponse]
+PersonPage = Callable[Concatenate[HttpRequest, Actor, P], HttpResponse]
+
+
+def person_page(*methods: str) -> Callable[[PersonPage[P]], Page[P]]:
+    """Make a view for a logged-in person: it gets the owner's actor, and its domain errors become pages.
+
+    Args:
+        methods: the HTTP methods that the view takes; others are answered with 405.
+    """
+
+    def decorate(view: PersonPage[P]) -> Page[P]:
+        @wraps(view)
+        def inner(request: HttpRequest, *args: P.args, **kwargs: P.kwargs) -> HttpResponse:
+            if not isinstance(request.user, User):
+                return _never_kept(_to_login(request))
+            try:
+                response = view(request, person(owner_of(request.user).pk), *args, **kwargs)
+            except LociError as error:
+                response = error_response(request, error)
+            return _never_kept(response)
+
+        return cast("Page[P]", require_http_methods(list(methods))(inner))
+
+    return decorate
+
+
+def _never_kept(response: HttpResponse) -> HttpResponse:
+    """Forbid browsers and proxies to keep a page that shows memories."""
+    add_never_cache_headers(response)
+    patch_vary_headers(response, ("HX-Request", "Cookie"))
+    return response
+
+
+def _to_login(request: HttpRequest) -> HttpResponse:
+    if not is_partial(request):
+        return redirect_to_login(request.get_full_path())
+    # The part would be put into the page, so the browser is told to leave the page instead.
+    parts = urlsplit(request.headers.get("HX-Current-URL", "/"))
+    current = f"{parts.path or '/'}?{parts.query}" if parts.query else parts.path or "/"
+    return HttpResponseClientRedirect(f"{resolve_url('palace:login')}?{urlencode({'next': current})}")
+
+
+def is_partial(request: HttpRequest) -> bool:
+    """Tell whether only a part of a page is asked for, and not the page that the browser's history brings back."""
+    return "HX-Request" in request.headers and request.headers.get("HX-History-Restore-Request") != "true"
+
+
+def safe_next(request: HttpRequest, default: str) -> str:
+    """Give the address of this server that a form names as the next page, else the default."""
+    wanted: Any = request.POST.get("next", "")
+    if wanted and url_has_allowed_host_and_scheme(
+        wanted, allowed_hosts={request.get_host()}, require_https=request.is_secure()
+    ):
+        return str(wanted)
+    return resolve_url(default)

@@ -1,0 +1,65 @@
+"""The one place where domain errors become what a person reads: a sentence, what to do, a page or a message."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Final
+
+from django import forms
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import render
+
+from memory.errors import LociError
+
+ADVICE: Final = {
+    "account.no_owner": "Ask whoever runs this server to join an owner to your login, or log in with another name.",
+    "memory.disabled": "Ask whoever runs this server to set MEMORY_ENABLED=true and start it again.",
+    "keys.unavailable": "Ask whoever runs this server to type `manage.py doctor`; it says what is wrong with the keys.",
+    "memory.version": "Compare what is stored now with your text below, then save again.",
+    "memory.duplicate": "Open the other memory, or change the text so that it says something else.",
+    "memory.not_live": "Restore the memory, then change it.",
+    "profile.unknown": "Choose one of the profiles in the list.",
+    "limit.out_of_range": "Choose how many you want to see with the field below the search box.",
+    "threshold.out_of_range": "Choose a number of percent between 0 and 100.",
+    "query.too_long": "Ask with a few words or one sentence.",
+    "embedder.unavailable": "Nothing is lost. Try again in a moment, or search by words.",
+}
+NOT_FOUND_ADVICE: Final = "It may have been forgotten, or the address is not complete. Search for it by its words."
+
+# To the services a login without an owner is a thing not found; to the person at the screen it is a closed door.
+STATUSES: Final = {"account.no_owner": 403}
+
+# The services name inputs as the API does; forms name two of them as people do.
+FIELD_NAMES: Final = {"text": "content"}
+
+
+@dataclass(frozen=True, slots=True)
+class Problem:
+    """An error as it is shown: what happened, what to do, and the code to look it up by."""
+
+    message: str
+    advice: str
+    code: str
+    status: int
+
+
+def problem_of(error: LociError) -> Problem:
+    """Turn a domain error into what is shown."""
+    advice = ADVICE.get(error.machine_code, NOT_FOUND_ADVICE if error.status == 404 else "")
+    return Problem(error.message, advice, error.machine_code, STATUSES.get(error.machine_code, error.status))
+
+
+def error_response(request: HttpRequest, error: LociError) -> HttpResponse:
+    """Answer with a page that shows the error, or with the bare message where only a part of a page was asked for."""
+    template = "palace/parts/problem.html" if request.headers.get("HX-Request") else "palace/problem.html"
+    problem = problem_of(error)
+    return render(request, template, {"problem": problem}, status=problem.status)
+
+
+def add_to_form(form: forms.Form, error: LociError) -> None:
+    """Put a domain error beside the field that it names, or above the form when it names none."""
+    name = str(error.details.get("field", ""))
+    name = FIELD_NAMES.get(name, name)
+    problem = problem_of(error)
+    sentence = f"{problem.message} {problem.advice}".strip()
+    form.add_error(name if name in form.fields else None, forms.ValidationError(sentence, code=problem.code))

@@ -1,0 +1,23 @@
+"""The palace's addresses."""
+
+from __future__ import annotations
+
+from django.urls import path
+
+from memory.palace.views import account, archive, memory, recall, recent, remember, theme
+
+app_name = "palace"
+urlpatterns = [
+    path("", recall.page, name="recall"),
+    path("remember/", remember.page, name="remember"),
+    path("recent/", recent.page, name="recent"),
+    path("archive/", archive.page, name="archive"),
+    path("memories/<uuid:memory_id>/", memory.page, name="memory"),
+    path("memories/<uuid:memory_id>/edit/", memory.edit, name="edit"),
+    path("memories/<uuid:memory_id>/archive/", memory.archive, name="archive-memory"),
+    path("memories/<uuid:memory_id>/restore/", memory.restore, name="restore-memory"),
+    path("memories/<uuid:memory_id>/forget/", memory.forget, name="forget-memory"),
+    path("theme/", theme.choose, name="theme"),
+    path("login/", account.Login.as_view(), name="login"),
+    path("logout/", account.Logout.as_view(), name="logout"),
+]

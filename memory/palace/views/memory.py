@@ -1,0 +1,133 @@
+"""One memory: its page, its correction, and what can be done with it."""
+
+from __future__ import annotations
+
+from typing import Any, Final
+from uuid import UUID
+
+from django.contrib import messages
+from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
+from django.shortcuts import render
+from django.urls import reverse
+
+from memory.errors import Conflict, LociError
+from memory.models import Memory, Status
+from memory.palace.access import person_page, safe_next
+from memory.palace.errors import add_to_form, problem_of
+from memory.palace.forms import CorrectForm
+from memory.palace.memory_view import memory_view
+from memory.palace.presenters import Card, card
+from memory.palace.surroundings import surroundings
+from memory.services.actors import Actor
+from memory.services.agents import list_agents
+from memory.services.changes import change_memory
+from memory.services.clock import now
+from memory.services.memories import accesses, get_memory, history, sources
+from memory.services.recall import RecallRequest, recall
+from memory.services.retirement import archive_memory, delete_memory, restore_memory
+
+SIMILAR: Final = 3
+ASKED_CHARACTERS: Final = 1_000
+
+
+@person_page("GET", "HEAD")
+def page(request: HttpRequest, actor: Actor, memory_id: UUID) -> HttpResponse:
+    """Show everything that is known about a memory."""
+    row = get_memory(actor=actor, memory_id=memory_id)
+    moment = now()
+    view = memory_view(
+        row,
+        used=accesses(actor=actor, memory_ids=[row.pk]).get(row.pk),
+        sources=sources(actor=actor, memory_id=row.pk),
+        versions=history(actor=actor, memory_id=row.pk),
+        agents={agent.pk: agent.name for agent in list_agents(actor=actor)},
+        now=moment,
+    )
+    context: dict[str, Any] = {"memory": view, "similar": [], **surroundings(request, actor)}
+    if "stored" in request.GET and row.status == Status.LIVE:
+        context["similar"] = _similar(actor, row)
+    if row.erase_at is not None:
+        context["undo_seconds"] = max(0, round((row.erase_at - moment).total_seconds()))
+    return render(request, "palace/memory/page.html", context)
+
+
+@person_page("GET", "HEAD", "POST")
+def edit(request: HttpRequest, actor: Actor, memory_id: UUID) -> HttpResponse:
+    """Show the form of a memory; keep what was changed as a new version.
+
+    When somebody else changed the memory meanwhile, the form comes back with what was typed, beside what is stored.
+    """
+    row = get_memory(actor=actor, memory_id=memory_id)
+    if request.method != "POST":
+        return _edit_form(request, actor, row, CorrectForm(row))
+    form = CorrectForm(row, request.POST)
+    status = 422
+    if form.is_valid():
+        changes = form.changes()
+        if not changes and form.cleaned_data["version"] == row.version:
+            messages.info(request, "Nothing was different, so nothing was changed.")
+            return _to_page(row.pk)
+        try:
+            change_memory(actor=actor, memory_id=row.pk, changes=changes, version=form.cleaned_data["version"])
+        except Conflict as error:
+            add_to_form(form, error)
+            newer = get_memory(actor=actor, memory_id=row.pk)
+            return _edit_form(request, actor, newer, form, status=error.status)
+        except LociError as error:
+            add_to_form(form, error)
+            status = problem_of(error).status
+        else:
+            messages.success(request, "Changed. What it said before stands in its history.")
+            return _to_page(row.pk)
+    return _edit_form(request, actor, row, form, status=status)
+
+
+@person_page("POST")
+def archive(request: HttpRequest, actor: Actor, memory_id: UUID) -> HttpResponse:
+    """Take a memory out of every search."""
+    archive_memory(actor=actor, memory_id=memory_id, reason="archived by person")
+    messages.success(request, "Archived. No search finds it any more; you can restore it at any time.")
+    return _to_page(memory_id)
+
+
+@person_page("POST")
+def restore(request: HttpRequest, actor: Actor, memory_id: UUID) -> HttpResponse:
+    """Bring a memory back from the archive, or undo that it is being forgotten."""
+    restore_memory(actor=actor, memory_id=memory_id)
+    messages.success(request, "It is back, and searches find it again.")
+    return HttpResponseRedirect(safe_next(request, reverse("palace:memory", args=[memory_id])))
+
+
+@person_page("POST")
+def forget(request: HttpRequest, actor: Actor, memory_id: UUID) -> HttpResponse:
+    """Erase a memory after ten seconds, in which this can be undone on its page."""
+    delete_memory(actor=actor, memory_id=memory_id)
+    return _to_page(memory_id)
+
+
+def _to_page(memory_id: UUID) -> HttpResponse:
+    return HttpResponseRedirect(reverse("palace:memory", args=[memory_id]))
+
+
+def _similar(actor: Actor, row: Memory) -> list[Card]:
+    """Give the memories closest to one just stored, so that a person sees near duplicates."""
+    request = RecallRequest(query=row.text[:ASKED_CHARACTERS], limit=SIMILAR + 1, reinforce=False, record=False)
+    moment = now()
+    found = [hit.memory for hit in recall(actor=actor, request=request).hits if hit.memory.pk != row.pk]
+    return [card(memory, moment, characters=140) for memory in found[:SIMILAR]]
+
+
+def _edit_form(
+    request: HttpRequest, actor: Actor, row: Memory, form: CorrectForm, *, status: int = 200
+) -> HttpResponse:
+    """Show the form; where it was made from an older version, beside what is stored now, so that it can replace it."""
+    made_from = form.data.get("version", str(row.version)) if form.is_bound else str(row.version)
+    context = {
+        "form": form,
+        "memory_id": row.pk,
+        "kind": row.kind,
+        "version": row.version,
+        "stored_text": row.text if made_from != str(row.version) else "",
+        **surroundings(request, actor),
+    }
+    return render(request, "palace/memory/edit.html", context, status=status)

@@ -1,0 +1,110 @@
+"""The first page: search, with results while typing and the reasons of every hit."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any, Final
+
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import render
+
+from memory.errors import LociError, MemoryDisabled
+from memory.palace.access import is_partial, person_page
+from memory.palace.errors import Problem, problem_of
+from memory.palace.presenters import CATEGORY_CHOICES, KIND_CHOICES, HitView, hit_view
+from memory.palace.recall_state import PROFILE_CHOICES, RecallState, state_of
+from memory.palace.surroundings import surroundings
+from memory.recall.gate import Verdict
+from memory.services.actors import Actor
+from memory.services.clock import now
+from memory.services.memories import ListRequest, list_memories
+from memory.services.recall import Recalled, recall
+from memory.text.limits import is_blank
+
+ARM_NAMES: Final = {"dense": "meaning", "lexical": "words", "graph": "links between memories", "time": "time"}
+
+
+@dataclass(frozen=True, slots=True)
+class Results:
+    """What stands below the search box.
+
+    `state` is `start` (nothing asked), `empty` (nothing stored yet), `found`, `nothing`, `skip` and `unclear` (the
+    question needs no search) or `problem`.
+    """
+
+    state: str
+    hits: list[HitView] = field(default_factory=list)
+    notices: list[str] = field(default_factory=list)
+    problem: Problem | None = None
+    profile: str = ""
+    considered: int = 0
+
+    @property
+    def announcement(self) -> str:
+        """Say in a few words what came out, for the live region."""
+        if self.state == "found":
+            return f"{len(self.hits)} {'memory' if len(self.hits) == 1 else 'memories'} found"
+        return {"nothing": "Nothing found", "problem": "The search did not work"}.get(self.state, "")
+
+
+@person_page("GET", "HEAD")
+def page(request: HttpRequest, actor: Actor) -> HttpResponse:
+    """Show the search page, or only its results where htmx asks for them.
+
+    A search that was sent (Enter, the button) counts as a use of what it finds; one while typing, a reload and the
+    way back do not, since their address lacks the button's name.
+    """
+    state = state_of(request.GET)
+    results = _results(actor, state, counts="go" in request.GET)
+    status = results.problem.status if results.problem else 200
+    context: dict[str, Any] = {"state": state, "results": results, "host": request.build_absolute_uri("/")[:-1]}
+    if is_partial(request):
+        response = render(request, "palace/recall/results.html", context | {"partial": True}, status=status)
+        response["HX-Push-Url" if "go" in request.GET else "HX-Replace-Url"] = state.address
+        return response
+    context |= {
+        "profiles": PROFILE_CHOICES,
+        "categories": [("", "any"), *CATEGORY_CHOICES],
+        "kinds": [("", "any"), ("turn", "turn"), *KIND_CHOICES],
+        **surroundings(request, actor),
+    }
+    return render(request, "palace/recall/page.html", context, status=status)
+
+
+def _results(actor: Actor, state: RecallState, *, counts: bool) -> Results:
+    if is_blank(state.q):
+        any_rows = list_memories(actor=actor, request=ListRequest(), after=None, size=1)
+        return Results("start" if any_rows else "empty")
+    try:
+        answer = recall(actor=actor, request=state.request(counts=counts))
+    except MemoryDisabled:
+        raise
+    except LociError as error:
+        return Results("problem", problem=problem_of(error))
+    if answer.gate != Verdict.RECALL:
+        return Results(str(answer.gate))
+    moment = now()
+    hits = [hit_view(hit, place, moment) for place, hit in enumerate(answer.hits, start=1)]
+    return Results(
+        "found" if hits else "nothing",
+        hits=hits,
+        notices=_notices(answer),
+        profile=answer.profile,
+        considered=answer.considered,
+    )
+
+
+def _notices(answer: Recalled) -> list[str]:
+    notices = []
+    for code in answer.degraded:
+        kind, _, arm = code.partition(":")
+        name = ARM_NAMES.get(arm, arm)
+        if kind == "embedder.unavailable":
+            notices.append("Search by meaning is unavailable, so these were found by words only. Nothing is lost.")
+        elif kind == "arm.failed":
+            notices.append(f"Search by {name} did not answer in time and was left out. Try again in a moment.")
+        elif kind == "arm.absent":
+            notices.append(f"The profile {answer.profile} also looks at {name}, which this version cannot do yet.")
+    if answer.fallback:
+        notices.append("No word of yours matched, so I looked for its letters in the newest 2,000 memories.")
+    return notices

@@ -1,0 +1,15 @@
+// What the pages gain with scripts; every page works without them.
+import { offerCopies } from "./copy.js";
+import { watchFailures } from "./failures.js";
+import { listenForKeys } from "./keys.js";
+import { addSliders } from "./sliders.js";
+import { switchThemes } from "./theme.js";
+import { countDownUndo } from "./undo.js";
+
+document.documentElement.classList.add("scripted");
+listenForKeys();
+switchThemes();
+offerCopies();
+addSliders();
+countDownUndo();
+watchFailures();
