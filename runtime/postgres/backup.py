@@ -22,7 +22,7 @@ from psycopg import sql
 
 from runtime.errors import BackupFault, ProvisionFault
 from runtime.postgres.binaries import Binaries
-from runtime.postgres.provision import make_empty_database, provision, superuser_conninfo
+from runtime.postgres.provision import provision, superuser_conninfo
 from runtime.postgres.roles import BACKUP, BEFORE_RESTORE, RESTORING, SUPERUSER, checked_name
 from runtime.postgres.surroundings import server_environment
 
@@ -161,7 +161,8 @@ def restore(path: Path, *, socket_directory: Path, database: str, binaries: Bina
 def _fill(path: Path, *, socket_directory: Path, database: str, binaries: Binaries) -> None:
     jobs = max(1, min(4, os.cpu_count() or 1))
     try:
-        make_empty_database(socket_directory, database)
+        # What belongs to the database itself and not to its contents is in no backup.
+        provision(socket_directory, database)
         _run(
             [str(binaries.program("pg_restore")), "--exit-on-error", "--no-password", f"--jobs={jobs}"],
             socket_directory=socket_directory,
@@ -169,8 +170,6 @@ def _fill(path: Path, *, socket_directory: Path, database: str, binaries: Binari
             database=database,
             last=str(path.expanduser().absolute()),
         )
-        # What belongs to the database itself and not to its contents is in no backup.
-        provision(socket_directory, database)
     except ProvisionFault as error:
         raise BackupFault(f"{error.message} The running database is as it was.") from error
     with psycopg.connect(superuser_conninfo(socket_directory, database), autocommit=True) as connection:

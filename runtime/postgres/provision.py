@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -15,7 +15,6 @@ from runtime.errors import ProvisionFault
 from runtime.postgres.roles import (
     ROLES,
     SUPERUSER,
-    Statement,
     checked_name,
     create_database_statement,
     database_statements,
@@ -59,21 +58,6 @@ def provision_server(superuser: str, database: str, *, passwords: Mapping[str, s
     Raises:
         ProvisionFault: the server cannot be reached, refuses, is too old, or lacks pgvector 0.8.
     """
-    _set_up(superuser, database, passwords or {}, database_statements(database))
-
-
-def make_empty_database(socket_directory: Path, database: str) -> None:
-    """Make the roles and an empty database on the embedded server, for a restore.
-
-    No default privileges: they would give tables of a backup more than the backup says.
-
-    Raises:
-        ProvisionFault: as `provision`.
-    """
-    _set_up(superuser_conninfo(socket_directory), database, {}, [])
-
-
-def _set_up(superuser: str, database: str, passwords: Mapping[str, str], inner: Sequence[Statement]) -> None:
     checked_name(database)
     try:
         maintenance = _with_database(superuser, None)
@@ -83,10 +67,10 @@ def _set_up(superuser: str, database: str, passwords: Mapping[str, str], inner: 
             _check_server(connection)
             for statement in role_statements():
                 connection.execute(statement)
-            _set_passwords(connection, passwords)
+            _set_passwords(connection, passwords or {})
             _ensure_database(connection, database)
             with _connected(_with_database(superuser, database)) as inside:
-                for statement in inner:
+                for statement in database_statements(database):
                     inside.execute(statement)
     except psycopg.Error as error:
         raise ProvisionFault(f"The database cannot be set up: {_reason(error)}") from error

@@ -17,6 +17,7 @@ import psycopg
 import pytest
 
 from runtime.errors import ServerFault
+from runtime.locks import FileLock
 from runtime.paths import socket_directory
 from runtime.postgres.account import NOBODY
 from runtime.postgres.cluster import Cluster
@@ -54,6 +55,14 @@ def server_pid(cluster: Cluster) -> int:
     pid = cluster.status().pid
     assert pid is not None
     return pid
+
+
+def makes_files_in(process: psutil.Process, place: Path) -> bool:
+    try:
+        command = process.cmdline()
+    except psutil.Error:
+        return False
+    return command[:1] != [] and Path(command[0]).name == "initdb" and any(str(place) in part for part in command)
 
 
 def kill_server(cluster: Cluster) -> None:
@@ -137,8 +146,12 @@ def test_a_server_of_another_directory_is_never_touched(place: Path, server: Clu
 def test_a_killed_initdb_leaves_nothing_half(place: Path) -> None:
     first = start_elsewhere(place)
     wait_for(lambda: any(place.glob("pg*.new-*/base")), "initdb to be under way")
+    # The argument names the half-made directory, so this is no other initdb.
+    (orphan,) = (process for process in psutil.process_iter() if makes_files_in(process, place))
     first.send_signal(signal.SIGKILL)
     first.communicate()
+    held = FileLock(place / "start.lock").held_elsewhere()
+    assert held or not orphan.is_running()
     cluster = Cluster(place, FAST)
     assert not (cluster.directory / "PG_VERSION").exists()
     assert cluster.start().status == "started"

@@ -12,7 +12,7 @@ import psutil
 import pytest
 
 from runtime.processes import Service, Supervisor
-from tests.integration.runtime.waiting import wait_for
+from tests.integration.runtime.waiting import PATIENCE, wait_for
 
 # Children write their process number and wait. `stubborn` ignores SIGTERM; `family` starts one of its own.
 SUPERVISE = """
@@ -41,9 +41,11 @@ class Run:
 
     def __init__(self, place: Path, *kinds: str, grace: float = 30) -> None:
         self.place = place
-        self.process = subprocess.Popen(
-            [sys.executable, "-c", SUPERVISE, str(place), str(grace), *kinds], stderr=subprocess.PIPE, text=True
-        )
+        # A file and not a pipe: children that outlive the supervisor would hold a pipe open.
+        with (place / "said").open("wb") as said:
+            self.process = subprocess.Popen(
+                [sys.executable, "-c", SUPERVISE, str(place), str(grace), *kinds], stderr=said
+            )
 
     def numbers(self, name: str) -> list[int]:
         """Give the process numbers that children of a name have written so far."""
@@ -57,8 +59,16 @@ class Run:
 
     def end(self) -> tuple[int, str]:
         """Wait for the supervisor's end; give its exit code and what it said."""
-        said = self.process.communicate(timeout=60)[1]
-        return self.process.returncode, said
+        return self.process.wait(PATIENCE), (self.place / "said").read_text()
+
+    def end_by_force(self) -> None:
+        """End the supervisor and every child that has written its number."""
+        self.process.kill()
+        self.process.wait()
+        for path in self.place.iterdir():
+            for pid in self.numbers(path.name) if path.name != "said" else []:
+                if alive(pid):
+                    psutil.Process(pid).kill()
 
 
 @pytest.fixture
@@ -67,9 +77,7 @@ def runs() -> Iterator[list[Run]]:
     started: list[Run] = []
     yield started
     for run in started:
-        if run.process.poll() is None:
-            run.process.kill()
-            run.process.communicate()
+        run.end_by_force()
 
 
 def alive(pid: int) -> bool:
