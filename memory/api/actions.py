@@ -1,0 +1,51 @@
+"""What each method of an endpoint needs and gives, in one table: routing, checks and the schema read it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Literal
+
+from rest_framework.serializers import BaseSerializer
+
+from memory.services.actors import Permission
+
+if TYPE_CHECKING:
+    from rest_framework.views import APIView
+
+Rate = Literal["read", "write", "recall"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Action:
+    """One method of one endpoint.
+
+    Attributes:
+        id: the operation's name in the schema.
+        answers: the body of each success status; None for no body.
+        permission: what a key needs; None when every authenticated caller may.
+        body: the serializer of the request's body, None when none is read.
+        query: the serializer of the query parameters; without one, every parameter is refused.
+        rate: which limit requests count against.
+        problems: error statuses beyond those that every endpoint has.
+        versioned: whether If-Match is heeded and ETag is given.
+        locates: whether the answer carries a Location.
+        public: whether no authentication is asked for.
+    """
+
+    id: str
+    answers: Mapping[int, type[BaseSerializer[Any]] | None]
+    permission: Permission | None = None
+    body: type[BaseSerializer[Any]] | None = None
+    query: type[BaseSerializer[Any]] | None = None
+    rate: Rate = "read"
+    problems: tuple[int, ...] = ()
+    versioned: bool = False
+    locates: bool = False
+    public: bool = False
+
+
+def action_of(view: APIView, method: str | None) -> Action | None:
+    """Give what a view's method needs; None for methods that the view does not have."""
+    actions: Mapping[str, Action] = getattr(view, "actions", {})
+    return actions.get("GET" if method == "HEAD" else method or "")

@@ -1,0 +1,26 @@
+"""Errors that only HTTP knows; what services raise stands in `memory.errors`."""
+
+from __future__ import annotations
+
+from memory.errors import LociError
+
+
+class MalformedBodyError(LociError):
+    """The body is not the JSON that was expected. Nothing was stored."""
+
+    code = "json.malformed"
+    status = 400
+
+
+class PreconditionFailedError(LociError):
+    """The If-Match header names another version than the stored one. Nothing was changed; read it again."""
+
+    code = "precondition.failed"
+    status = 412
+
+
+class InProgressError(LociError):
+    """A request with this idempotency key is still running. Ask again in a moment."""
+
+    code = "idempotency.in_progress"
+    status = 409

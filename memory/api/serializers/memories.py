@@ -1,0 +1,266 @@
+"""Memories: storing, listing, changing, and what hangs on them."""
+
+from __future__ import annotations
+
+from datetime import datetime
+from typing import Any, Final
+from uuid import UUID
+
+from rest_framework import serializers
+
+from memory.api.serializers.base import ItemErrorSerializer, NoteSerializer, PageQuery, Strict
+from memory.api.serializers.fields import (
+    Categories,
+    Identifier,
+    JsonObject,
+    Labels,
+    Lines,
+    Moment,
+    RawText,
+    ReadScope,
+    Unit,
+    Word,
+    Words,
+    WriteScope,
+)
+from memory.models import Kind, Memory, Status, SummaryLevel, Tier, Visibility
+from memory.services.drafts import STORABLE_TIERS
+from memory.services.remember import MAX_BATCH
+
+STATEMENT_KINDS: Final = [kind for kind in Kind.values if kind != Kind.TURN]
+TIERS: Final = [tier for tier in Tier.values if tier in STORABLE_TIERS]
+# Rows that a person has deleted are seen by their id only, for the seconds until they are gone.
+LISTED: Final = [status for status in Status.values if status != Status.ERASING]
+
+
+class DraftSerializer(Strict):
+    """One statement to remember. Only `text` is required."""
+
+    text = RawText(help_text="At most 256 KiB of UTF-8, kept as it is.")
+    kind = Word(STATEMENT_KINDS, required=False, help_text="What sort of statement it is; `note` when left out.")
+    category = RawText(required=False, help_text="What it is about; an unknown one becomes `general`, with a note.")
+    tier = Word(TIERS, required=False, help_text="Follows from the kind when left out.")
+    summary_level = Word(SummaryLevel.values, required=False, help_text="How much time it sums up; `raw` otherwise.")
+    importance = Unit(required=False, help_text="0.5 when left out.")
+    confidence = Unit(required=False, help_text="How sure the source is; 1 when left out.")
+    tags = Labels(required=False)
+    topics = Labels(required=False)
+    source = RawText(required=False, allow_null=True, help_text="Namespaced, for example `user:al/chat`.")  # type: ignore[assignment]
+    metadata = JsonObject(required=False, allow_null=True, help_text="Anything of your own, at most 16 KiB.")
+    speaker = RawText(required=False, allow_null=True)
+    occurred_at = Moment(required=False, help_text="When it happened; now when left out.")
+    valid_from = Moment(required=False, allow_null=True)
+    valid_until = Moment(required=False, allow_null=True)
+    expires_at = Moment(required=False, allow_null=True, help_text="When it is archived by itself.")
+
+
+class RememberSerializer(DraftSerializer):
+    """A statement to remember, and who may read it."""
+
+    scope = WriteScope()
+
+
+class EachForItself(serializers.ListField):
+    """A list whose items are checked one by one by the view, so that a bad one does not spoil the others."""
+
+    def to_internal_value(self, data: Any) -> list[Any]:
+        """Take a list as it came; its length is for the service to judge."""
+        if not isinstance(data, list):
+            self.fail("not_a_list", input_type=type(data).__name__)
+        return list(data)
+
+
+class BatchSerializer(Strict):
+    """Several statements for one scope."""
+
+    items = EachForItself(child=DraftSerializer(), help_text=f"Between 1 and {MAX_BATCH} statements.")
+    scope = WriteScope()
+
+
+class ChangeSerializer(Strict):
+    """New values of a memory's fields; fields left out keep theirs, null clears one that may be empty."""
+
+    text = RawText(required=False)
+    kind = Word(STATEMENT_KINDS, required=False)
+    category = RawText(required=False)
+    importance = Unit(required=False)
+    confidence = Unit(required=False)
+    tags = Labels(required=False)
+    topics = Labels(required=False)
+    source = RawText(required=False, allow_null=True)  # type: ignore[assignment]
+    metadata = JsonObject(required=False, allow_null=True)
+    occurred_at = Moment(required=False)
+    valid_from = Moment(required=False, allow_null=True)
+    valid_until = Moment(required=False, allow_null=True)
+    expires_at = Moment(required=False, allow_null=True)
+    scope = WriteScope()
+
+
+class MemoryQuery(PageQuery):
+    """Which memories to list; a parameter left out limits nothing, but `status` is `live` then."""
+
+    status = Words(LISTED, required=False)
+    tier = Words(TIERS, required=False)
+    kind = Words(Kind.values, required=False)
+    category = Categories(required=False)
+    tag = Lines(required=False, help_text="Any of these tags.")
+    source = Lines(required=False, help_text="Any of these sources, or path prefixes.")  # type: ignore[assignment]
+    session = Identifier(required=False, help_text="Turns of this session.")
+    agent = Identifier(required=False, help_text="What this agent stored.")
+    created_from = Moment(required=False)
+    created_until = Moment(required=False, help_text="Before this moment.")
+    scope = ReadScope()
+
+
+class StoredSerializer(serializers.Serializer[Any]):
+    """What became of a statement."""
+
+    id = serializers.UUIDField(source="memory_id", help_text="The memory that says this, new or found.")
+    created = serializers.BooleanField(help_text="false when the same had been stored before; it has one more source.")
+    vector_pending = serializers.BooleanField(help_text="Found by its words only, until the embedder is back.")
+    notes = NoteSerializer(many=True)
+
+
+class BatchItemSerializer(serializers.Serializer[Any]):
+    """What became of one item of a batch."""
+
+    index = serializers.IntegerField(help_text="Its place in the request, from 0.")
+    outcome = serializers.CharField(help_text="`created`, `existing` or `refused`.")
+    id = serializers.UUIDField(required=False)
+    vector_pending = serializers.BooleanField(required=False)
+    notes = NoteSerializer(many=True, required=False)
+    error = ItemErrorSerializer(required=False)
+
+
+class BatchAnswerSerializer(serializers.Serializer[Any]):
+    """What became of a batch; the good items are stored whatever the others were."""
+
+    created = serializers.IntegerField()
+    existing = serializers.IntegerField()
+    refused = serializers.IntegerField()
+    results = BatchItemSerializer(many=True)
+
+
+class PersonalDataSerializer(serializers.Serializer[Any]):
+    """Personal data found in a text, by kind."""
+
+    kinds = serializers.ListField(child=serializers.CharField(), source="pii_kinds")
+    tier = serializers.IntegerField(source="pii_tier", help_text="0 clear, 1 sensitive, 2 confidential.")
+
+
+class MemorySerializer(serializers.Serializer[Any]):
+    """One memory."""
+
+    id = serializers.UUIDField()
+    text = serializers.CharField()
+    kind = serializers.CharField()
+    tier = serializers.CharField()
+    category = serializers.CharField()
+    summary_level = serializers.CharField()
+    status = serializers.CharField(help_text="live, superseded, archived or erasing.")
+    scope = serializers.SerializerMethodField(help_text="Who may read it.")
+    agent_id = serializers.UUIDField(allow_null=True, help_text="The agent that stored it.")
+    importance = serializers.FloatField()
+    salience = serializers.FloatField()
+    confidence = serializers.FloatField()
+    tags = serializers.SerializerMethodField()
+    topics = serializers.SerializerMethodField()
+    source = serializers.CharField(allow_null=True)  # type: ignore[assignment]
+    metadata = serializers.DictField(allow_null=True)
+    session_id = serializers.UUIDField(allow_null=True)
+    position = serializers.IntegerField(allow_null=True, help_text="Its place in the session.")
+    role = serializers.SerializerMethodField()
+    speaker = serializers.CharField(allow_null=True)
+    tool_name = serializers.CharField(allow_null=True)
+    call_id = serializers.CharField(allow_null=True)
+    reply_to_id = serializers.UUIDField(allow_null=True)
+    created_at = serializers.DateTimeField()
+    updated_at = serializers.DateTimeField()
+    occurred_at = serializers.DateTimeField()
+    valid_from = serializers.DateTimeField(allow_null=True)
+    valid_until = serializers.DateTimeField(allow_null=True)
+    recorded_at = serializers.DateTimeField()
+    retracted_at = serializers.DateTimeField(allow_null=True)
+    expires_at = serializers.DateTimeField(allow_null=True)
+    archived_at = serializers.DateTimeField(allow_null=True)
+    archive_reason = serializers.CharField(allow_blank=True)
+    erase_at = serializers.DateTimeField(allow_null=True, help_text="When a deletion becomes final.")
+    personal_data = PersonalDataSerializer(source="*")
+    injection_kinds = serializers.ListField(child=serializers.CharField())
+    version = serializers.IntegerField(help_text="Also the ETag.")
+
+    def get_scope(self, row: Memory) -> str:
+        """Write the scope in the form that requests take."""
+        shared = row.visibility in (Visibility.SQUAD, Visibility.PROJECT)
+        return f"{row.visibility}:{row.group_id}" if shared else str(row.visibility)
+
+    def get_tags(self, row: Memory) -> list[str]:
+        """Give the tags, none as an empty list."""
+        return list(row.tags or ())
+
+    def get_topics(self, row: Memory) -> list[str]:
+        """Give the topics, none as an empty list."""
+        return list(row.topics or ())
+
+    def get_role(self, row: Memory) -> str | None:
+        """Give who spoke; null for what is not a turn."""
+        return row.role or None
+
+
+class CountedMemorySerializer(MemorySerializer):
+    """One memory, with how often it was used."""
+
+    access_count = serializers.SerializerMethodField(help_text="How often it was recalled or stated again.")
+    last_accessed = serializers.SerializerMethodField()
+
+    def get_access_count(self, row: Memory) -> int:
+        """Give the count of uses that the view has looked up."""
+        return self._use(row)[0]
+
+    def get_last_accessed(self, row: Memory) -> datetime | None:
+        """Give the last use that the view has looked up."""
+        return self._use(row)[1]
+
+    def _use(self, row: Memory) -> tuple[int, datetime | None]:
+        uses: dict[UUID, tuple[int, datetime | None]] = self.context["uses"]
+        return uses.get(row.pk, (0, None))
+
+
+class MemoryPageSerializer(serializers.Serializer[Any]):
+    """A page of memories, newest first."""
+
+    items = CountedMemorySerializer(many=True)
+    next = serializers.CharField(allow_null=True, help_text="The cursor of the next page; null on the last.")
+
+
+class VersionSerializer(serializers.Serializer[Any]):
+    """What a memory said before a change."""
+
+    number = serializers.IntegerField(help_text="The version that the change replaced.")
+    text = serializers.CharField()
+    changes = serializers.DictField(help_text="The changed fields with their earlier values.")
+    actor = serializers.CharField(help_text="`person`, `system` or `agent:<id>`.")
+    reason = serializers.CharField()
+    created_at = serializers.DateTimeField(help_text="When it was replaced.")
+
+
+class HistorySerializer(serializers.Serializer[Any]):
+    """Earlier versions, newest first."""
+
+    items = VersionSerializer(many=True)
+
+
+class SourceSerializer(serializers.Serializer[Any]):
+    """One time that a memory was stated."""
+
+    id = serializers.UUIDField()
+    agent_id = serializers.UUIDField(allow_null=True)
+    source = serializers.CharField(allow_null=True)  # type: ignore[assignment]
+    turn_id = serializers.UUIDField(allow_null=True)
+    created_at = serializers.DateTimeField()
+
+
+class SourcesSerializer(serializers.Serializer[Any]):
+    """The newest hundred statements of a memory."""
+
+    items = SourceSerializer(many=True)

@@ -1,0 +1,89 @@
+"""`/export` and `/import`: all memories as one document."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Iterator
+from dataclasses import asdict
+
+from asgiref.sync import sync_to_async
+from django.core.handlers.asgi import ASGIRequest
+from django.http import StreamingHttpResponse
+from rest_framework.request import Request
+from rest_framework.response import Response
+
+from memory.api.actions import Action
+from memory.api.idempotency import idempotent
+from memory.api.serializers.system import (
+    ExportQuery,
+    ExportSerializer,
+    ImportDocumentSerializer,
+    ImportedSerializer,
+    ImportQuery,
+)
+from memory.api.views.base import LociView
+from memory.errors import InvalidInput
+from memory.services.actors import UNSET, Permission
+from memory.services.clock import now
+from memory.services.transfer import export_stream, file_name, import_document
+
+
+class ExportView(LociView):
+    """Exports."""
+
+    actions = {
+        "GET": Action(
+            id="export_memories", permission=Permission.TRANSFER, query=ExportQuery, answers={200: ExportSerializer}
+        )
+    }
+
+    def get(self, request: Request) -> StreamingHttpResponse:
+        """Export the memories that the caller may read, oldest first, as a file. It is written while it is read, so an
+        export of any size needs little memory.
+        """
+        pieces = export_stream(actor=self.actor, form=self.query.get("form", "loci"))
+        streamed = _in_turn(pieces) if isinstance(request._request, ASGIRequest) else pieces
+        return StreamingHttpResponse(
+            streamed,
+            content_type="application/json",
+            headers={"Content-Disposition": f'attachment; filename="{file_name(now())}"'},
+        )
+
+
+async def _in_turn(pieces: Iterator[str]) -> AsyncIterator[str]:
+    """Give the pieces to an asynchronous server one by one, each made in the request's own thread."""
+
+    def following() -> str | None:
+        return next(pieces, None)
+
+    while (piece := await sync_to_async(following)()) is not None:
+        yield piece
+
+
+class ImportView(LociView):
+    """Imports."""
+
+    actions = {
+        "POST": Action(
+            id="import_memories",
+            permission=Permission.TRANSFER,
+            rate="write",
+            query=ImportQuery,
+            body=ImportDocumentSerializer,
+            answers={200: ImportedSerializer},
+            problems=(409,),
+        )
+    }
+
+    @idempotent
+    def post(self, request: Request) -> Response:
+        """Store the memories of an export. Statements that are here already are reinforced; a bad item is reported and
+        the others are stored; when every item is bad the answer is 422 `batch.nothing_stored`.
+        """
+        imported = import_document(actor=self.actor, document=request.data, scope=self.query.get("scope", UNSET))
+        if imported.errors and not imported.created + imported.existing + imported.skipped:
+            raise InvalidInput(
+                "Not one item could be used. Nothing was stored; `errors` says why.",
+                code="batch.nothing_stored",
+                errors=imported.errors,
+            )
+        return Response(asdict(imported))
