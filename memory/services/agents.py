@@ -123,9 +123,12 @@ def create_key(
     Raises:
         NotFound: no such agent or group.
         InvalidInput, InvalidScope: an unknown permission, an empty label, an unusable scope.
+        PermissionRefused: a permission that the maker lacks, since a key must not raise itself.
     """
     actor.require(Permission.AGENTS)
     permissions = _permissions(scopes)
+    for permission in sorted(permissions):
+        actor.require(permission)
     label = limits.checked_text(label, field="label", max_bytes=400).strip()
     expires = None if expires_at is None else limits.checked_moment(expires_at, field="expires_at")
     with owner_scope(actor.owner_id):

@@ -108,6 +108,8 @@ def make_ready(draft: Draft, *, ring: OwnerRing) -> Ready:
     tier = _choice(Tier, draft.tier or TIER_OF_KIND.get(kind, Tier.SEMANTIC), "tier")
     if tier not in STORABLE_TIERS:
         raise InvalidInput("Working memory is not stored this way.", code="tier.invalid", field="tier")
+    if draft.category is not None and not isinstance(draft.category, str):
+        raise InvalidInput("category is a word.", code="category.invalid", field="category")
     category, known = limits.normalise_category(draft.category)
     notes = [] if known else [{"code": "category.unknown", "message": "Unknown category; stored as general."}]
     report = pii.scan(text)

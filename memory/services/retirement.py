@@ -9,6 +9,7 @@ from uuid import UUID
 from django.db.models import Min
 
 from memory.crypto.keyring import keyring
+from memory.errors import Conflict
 from memory.models import AuditEvent, DueWork, Memory, MemorySource, Status, owner_scope
 from memory.services.actors import Actor, Permission
 from memory.services.changes import add_to_indexes, draft_of, save_unique, spoken
@@ -23,12 +24,18 @@ UNDO: Final = timedelta(seconds=10)
 MOST_AT_ONCE: Final = 1_000
 
 
-def archive_memory(*, actor: Actor, memory_id: UUID, reason: str = "archived") -> Memory:
-    """Take a memory out of every default read; it can be restored. Without effect when it is archived already."""
+def archive_memory(*, actor: Actor, memory_id: UUID, reason: str = "archived", version: int | None = None) -> Memory:
+    """Take a memory out of every default read; it can be restored. Without effect when it is archived already.
+
+    Raises:
+        NotFound: not there or hidden.
+        Conflict: `version` is given and the memory has another one by now.
+    """
     require_memory()
     actor.require(Permission.DELETE)
     with owner_scope(actor.owner_id):
         row = visible_memory(actor, memory_id, lock=True)
+        _require_version(row, version)
         if row.status != Status.ARCHIVED:
             _retire(row, Status.ARCHIVED, reason)
             _audit(actor, "archive", row, reason)
@@ -63,14 +70,20 @@ def restore_memory(*, actor: Actor, memory_id: UUID) -> Memory:
         return row
 
 
-def delete_memory(*, actor: Actor, memory_id: UUID) -> Memory:
-    """Delete a memory: an agent's delete archives it, a person's erases it after ten seconds, which can be undone."""
+def delete_memory(*, actor: Actor, memory_id: UUID, version: int | None = None) -> Memory:
+    """Delete a memory: an agent's delete archives it, a person's erases it after ten seconds, which can be undone.
+
+    Raises:
+        NotFound: not there or hidden.
+        Conflict: `version` is given and the memory has another one by now.
+    """
     require_memory()
     actor.require(Permission.DELETE)
     if actor.kind != "person":
-        return archive_memory(actor=actor, memory_id=memory_id, reason="deleted by agent")
+        return archive_memory(actor=actor, memory_id=memory_id, reason="deleted by agent", version=version)
     with owner_scope(actor.owner_id):
         row = visible_memory(actor, memory_id, lock=True)
+        _require_version(row, version)
         if row.status != Status.ERASING:
             _retire(row, Status.ERASING, "deleted by person")
             row.erase_at = now() + UNDO
@@ -122,6 +135,15 @@ def _without_other_source(erased: list[UUID]) -> list[UUID]:
     dependent = set(MemorySource.objects.filter(turn_id__in=erased).values_list("memory_id", flat=True))
     supported = MemorySource.objects.filter(memory_id__in=dependent).exclude(turn_id__in=erased)
     return sorted(dependent - set(erased) - set(supported.values_list("memory_id", flat=True)))
+
+
+def _require_version(row: Memory, version: int | None) -> None:
+    if version is not None and row.version != version:
+        raise Conflict(
+            "The memory was changed meanwhile. Nothing was changed; read it again.",
+            code="memory.version",
+            version=row.version,
+        )
 
 
 def _retire(row: Memory, status: str, reason: str) -> None:

@@ -32,7 +32,10 @@ def _unit(value: Any) -> bool:
 
 OWNER_SETTINGS: Final[Mapping[str, OwnerSetting]] = {
     "recall_profile": OwnerSetting(
-        "default", "Profile that recall uses when none is named.", lambda value: value in SHIPPED, ", ".join(SHIPPED)
+        "default",
+        "Profile that recall uses when none is named.",
+        lambda value: isinstance(value, str) and value in SHIPPED,
+        ", ".join(SHIPPED),
     ),
     "recall_limit": OwnerSetting(5, "Memories in a context block.", _whole(1, 100), "1 to 100"),
     "recall_threshold": OwnerSetting(0.0, "Least relevance of a memory in a context block.", _unit, "0 to 1"),

@@ -36,10 +36,15 @@ def statistics(*, actor: Actor) -> dict[str, Any]:
             "by_kind": _counts(live, "kind"),
             "by_category": _counts(live, "category"),
             "by_source": _by_source(actor),
-            "sessions": Session.objects.count(),
-            "vectors_pending": PendingVector.objects.count(),
+            "sessions": _own_sessions(actor).count(),
+            "vectors_pending": PendingVector.objects.filter(memory__in=live).count(),
             "turns_since_consolidation": activity.turns_since_consolidation if activity else 0,
         }
+
+
+def _own_sessions(actor: Actor) -> QuerySet[Session]:
+    rows: QuerySet[Session] = Session.objects.all()
+    return rows if actor.agent_id is None else rows.filter(agent_id=actor.agent_id)
 
 
 def _counts(rows: QuerySet[Memory], column: str) -> dict[str, int]:

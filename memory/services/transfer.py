@@ -9,9 +9,9 @@ from datetime import datetime
 from typing import Any, Final
 from uuid import UUID
 
-from memory.errors import InvalidInput, LociError
+from memory.errors import InvalidInput, LociError, TooLarge
 from memory.models import Kind, Memory, Session, Status, owner_scope
-from memory.services.actors import UNSET, Actor, Permission
+from memory.services.actors import UNSET, Actor, Permission, write_target
 from memory.services.clock import now
 from memory.services.drafts import Draft
 from memory.services.features import require_memory
@@ -141,10 +141,13 @@ def import_document(*, actor: Actor, document: Any, scope: Any = UNSET) -> Impor
 
     Raises:
         InvalidInput: no such document, or more than 20,000 items.
-        PermissionRefused: the permission `transfer` is missing.
+        PermissionRefused: one of the permissions `transfer` and `memory:write` is missing.
+        InvalidScope, NotFound: the scope cannot be written; nothing was stored.
     """
     require_memory()
     actor.require(Permission.TRANSFER)
+    actor.require(Permission.WRITE)
+    write_target(actor, scope)
     items = document.get("memories") if isinstance(document, Mapping) else None
     if not isinstance(items, list):
         raise InvalidInput("The document has no list `memories`.", code="import.format")
@@ -168,7 +171,12 @@ def import_document(*, actor: Actor, document: Any, scope: Any = UNSET) -> Impor
     for session, placed in turns.items():
         for start in range(0, len(placed), PAGE):
             part_of = placed[start : start + PAGE]
-            answer = ingest_turns(actor=actor, session=session, turns=[turn for _, turn in part_of], scope=scope)
+            try:
+                answer = ingest_turns(actor=actor, session=session, turns=[turn for _, turn in part_of], scope=scope)
+            except (InvalidInput, TooLarge) as error:
+                # The name of this one session cannot be used; the others are stored.
+                result.errors += [_error(index, error) for index, _ in part_of]
+                continue
             for turn in answer.turns:
                 _count(result, part_of[turn.index][0], turn.error, turn.created)
     result.errors.sort(key=lambda error: error["index"])
