@@ -1,0 +1,1 @@
+"""Implementations of the ports, and the module that composes them from the settings."""

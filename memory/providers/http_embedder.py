@@ -188,7 +188,7 @@ def ordered_rows(value: Any) -> list[Any]:
         raise TypeError
     if not any("index" in row for row in data):
         return [row["embedding"] for row in data]
-    placed = {int(row["index"]): row["embedding"] for row in data}
+    placed = {row["index"]: row["embedding"] for row in data}
     if len(placed) != len(data):
         raise KeyError
     return [placed[index] for index in range(len(data))]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ctypes
 import os
 import threading
 import weakref
@@ -15,7 +16,7 @@ class PerProcess(Generic[T]):
     """Makes a resource at first use, once, and makes another one in a forked child.
 
     Thread pools do not live on in a child, and two processes must not talk over one socket. Whatever the parent had is
-    left alone: the child only forgets it.
+    left alone: the child forgets it without destroying it.
     """
 
     def __init__(self, make: Callable[[], T]) -> None:
@@ -25,7 +26,7 @@ class PerProcess(Generic[T]):
         self._made: T | None = None
         if hasattr(os, "register_at_fork"):
             reference = weakref.ref(self)
-            os.register_at_fork(after_in_child=lambda: _forget(reference))
+            os.register_at_fork(after_in_child=lambda: _abandon(reference))
 
     def get(self) -> T:
         """Give the resource; the first call makes it while other threads wait."""
@@ -43,13 +44,17 @@ class PerProcess(Generic[T]):
             made, self._made = self._made, None
             return made
 
-    def forget(self) -> None:
-        """Drop the resource without closing it, with a fresh lock: a thread of the parent may have held the old one."""
+    def abandon(self) -> None:
+        """Forget the parent's resource in a forked child, with a fresh lock: a thread may have held the old one."""
         self._lock = threading.Lock()
-        self._made = None
+        made, self._made = self._made, None
+        if made is not None:
+            # Destroying it would wait for threads that exist in the parent only, at the latest when the child ends.
+            # One reference that nobody gives back keeps it; the memory is the parent's, shared until written to.
+            ctypes.pythonapi.Py_IncRef(ctypes.py_object(made))
 
 
-def _forget(reference: weakref.ref[PerProcess[T]]) -> None:
+def _abandon(reference: weakref.ref[PerProcess[T]]) -> None:
     holder = reference()
     if holder is not None:
-        holder.forget()
+        holder.abandon()

@@ -19,7 +19,7 @@ def checked(vectors: Any, count: int, dimension: int | None) -> Vectors:
     """Check an embedder's answer and bring every row to length 1.
 
     Args:
-        vectors: anything that numpy can read as a table of numbers, one row per text.
+        vectors: a list of rows or an array, one row per text.
         count: the number of texts that were sent.
         dimension: the width that the embedder is known to have; None before its first answer, then any width passes.
 
@@ -31,9 +31,9 @@ def checked(vectors: Any, count: int, dimension: int | None) -> Vectors:
     """
     if count == 0:
         return np.empty((0, dimension or 0), dtype=np.float32)
+    if isinstance(vectors, list | np.ndarray) and len(vectors) != count:
+        raise EmbedderUnavailable(f"The embedder answered with {len(vectors)} vectors for {count} texts.")
     table = _table(vectors)
-    if table.shape[0] != count:
-        raise EmbedderUnavailable(f"The embedder answered with {table.shape[0]} vectors for {count} texts.")
     width = table.shape[1]
     if dimension is not None and width != dimension:
         raise EmbedderUnavailable(f"The embedder answered with vectors of width {width}; its width is {dimension}.")
@@ -53,7 +53,7 @@ def checked(vectors: Any, count: int, dimension: int | None) -> Vectors:
 
 def _table(vectors: Any) -> np.ndarray[tuple[int, int], np.dtype[Any]]:
     try:
-        table = np.asarray(vectors)
+        table = np.asarray(vectors if isinstance(vectors, list | np.ndarray) else None)
     except (ValueError, TypeError, OverflowError):
         # Without the cause: its message may quote the answer.
         raise EmbedderUnavailable("The embedder answered with rows of unequal width.") from None

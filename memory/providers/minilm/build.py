@@ -165,10 +165,11 @@ def main(arguments: list[str]) -> int:
         else:
             ensure_built(target)
     except (EmbedderUnavailable, OSError, ValueError) as error:
-        print(error.message if isinstance(error, EmbedderUnavailable) else error.__class__.__name__, file=sys.stderr)
+        said = error.message if isinstance(error, EmbedderUnavailable) else error.__class__.__name__
+        sys.stderr.write(f"{said}\n")
         return 1
     if not held:
-        print(target)
+        sys.stdout.write(f"{target}\n")
     return 0
 
 

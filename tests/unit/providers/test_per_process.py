@@ -57,6 +57,7 @@ def test_taking_leaves_nothing_behind() -> None:
     assert holder.get() is not first
 
 
+@pytest.mark.filterwarnings("ignore:.*multi-threaded.*:DeprecationWarning")
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork")
 def test_a_forked_child_makes_its_own() -> None:
     holder = PerProcess(os.getpid)
