@@ -17,6 +17,7 @@ from memory.providers.composition import embedder
 from memory.recall import dense
 from memory.recall.profiles import shipped
 from memory.recall.query import Filters, Query, keyed_terms
+from memory.recall.statistics import owner_statistics
 from memory.services.clock import now
 from memory.services.recall import RecallRequest, search
 
@@ -111,7 +112,8 @@ def _dense_recall(generator: Generator, population: Population, space: Embedding
         query = _query(population, space, text, vector)
         with owner_scope(query.owner_id):
             exact = set(dense.search(query, DENSE_LIMIT, exact=True))
-            chosen = set(dense.search(query, DENSE_LIMIT))
+            as_chosen = dense.choose_exact(owner_statistics(query.owner_id))
+            chosen = set(dense.search(query, DENSE_LIMIT, exact=as_chosen))
         shares.append(len(exact & chosen) / len(exact))
     return float(np.mean(shares))
 

@@ -12,6 +12,7 @@ from uuid import UUID
 from django.db import connection
 
 from memory.recall.query import Query
+from memory.recall.statistics import OwnerStatistics
 from memory.text.vectors import vector_text
 
 # Up to so many rows of one owner an exact scan is as fast as the index and misses nothing.
@@ -41,41 +42,27 @@ GIVEN = """
     SELECT v.memory_id, 1 - (v.vec <=> %(vector)s::halfvec) FROM memory_memoryvector v
     WHERE v.owner_id = %(owner)s AND v.space_id = {space} AND v.memory_id = ANY(%(ids)s::uuid[])
 """
-ROWS = """
-    SELECT coalesce((SELECT n FROM memory_lexstats WHERE owner_id = %(owner)s), 0),
-           (SELECT greatest(c.reltuples, 0) FROM memory_memoryvector v JOIN pg_class c ON c.oid = v.tableoid
-            WHERE v.owner_id = %(owner)s LIMIT 1)
-"""
 
 
-def choose_exact(rows: int, partition_rows: float) -> bool:
-    """Tell whether an owner's rows are scanned one by one instead of through the index.
-
-    Args:
-        rows: the owner's live rows.
-        partition_rows: rows in the owner's partition, from the planner's statistics; 0 when unknown.
-    """
-    if rows <= EXACT_ROWS:
+def choose_exact(owner: OwnerStatistics) -> bool:
+    """Tell whether an owner's rows are scanned one by one instead of through the index."""
+    if owner.rows <= EXACT_ROWS:
         return True
-    return rows <= THIN_EXACT_ROWS and partition_rows > 0 and rows < THIN_SHARE * partition_rows
+    return owner.rows <= THIN_EXACT_ROWS and owner.rows < THIN_SHARE * owner.partition_rows
 
 
-def search(query: Query, limit: int, *, exact: bool | None = None) -> dict[UUID, float]:
+def search(query: Query, limit: int, *, exact: bool) -> dict[UUID, float]:
     """Give the rows nearest to the query's vector with their cosine, nearest first.
 
     Args:
         query: with a vector and its space.
         limit: most rows.
-        exact: force the exact scan or the index; chosen by `choose_exact` when left out.
+        exact: scan the rows one by one instead of asking the index, see `choose_exact`.
     """
     parameters: dict[str, Any] = {**_parameters(query), "limit": limit}
     join, where, narrowing = query.narrowing("v")
     parameters |= narrowing
     with connection.cursor() as cursor:
-        if exact is None:
-            cursor.execute(ROWS, parameters)
-            rows, partition_rows = cursor.fetchone()
-            exact = choose_exact(rows, partition_rows or 0)
         if not exact:
             cursor.execute("SET LOCAL hnsw.iterative_scan = relaxed_order")
             cursor.execute(f"SET LOCAL hnsw.ef_search = {max(EF_SEARCH, 2 * limit)}")

@@ -19,6 +19,7 @@ from memory.recall.lexical import LexicalModel
 from memory.recall.profiles import PRESENT_ARMS, RecallProfile
 from memory.recall.query import Query
 from memory.recall.scoring import Adjustment, adjustment, relevance
+from memory.recall.statistics import owner_statistics
 from memory.text.tokens import term_frequencies
 
 logger = logging.getLogger(__name__)
@@ -110,17 +111,19 @@ def _ask_arms(
     model: LexicalModel | None = None
     with connection.cursor() as cursor:
         cursor.execute(f"SET LOCAL statement_timeout = {ARM_TIMEOUT_MS}")
+    owner = owner_statistics(query.owner_id)
     if "dense" in profile.arms:
         if query.vector is None:
             ranking.failed["dense"] = "embedder.unavailable"
         else:
-            found = _guarded("dense", ranking, lambda: dense.search(query, asked))
+            exact = dense.choose_exact(owner)
+            found = _guarded("dense", ranking, lambda: dense.search(query, asked, exact=exact))
             if found is not None:
                 arms["dense"] = found
     if "lexical" in profile.arms and query.terms:
 
         def words() -> tuple[LexicalModel | None, dict[UUID, float]]:
-            built = lexical.build_model(query, profile)
+            built = lexical.build_model(query, profile, owner)
             return built, lexical.search(query, built, asked) if built else {}
 
         answer = _guarded("lexical", ranking, words)

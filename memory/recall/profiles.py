@@ -91,7 +91,9 @@ SHIPPED: Final[Mapping[str, RecallProfile]] = {
         # The best measured on conversations. Decay ranks statements of state and leaves turns alone.
         RecallProfile(
             name="default",
-            weights={"dense": 0.6, "lexical": 0.4},
+            weights={"dense": 0.45, "lexical": 0.55},
+            bm25_k1=0.9,
+            bm25_b=0.4,
             half_life_days=_STATEMENTS,
             decay_turns=False,
         ),

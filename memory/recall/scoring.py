@@ -12,11 +12,12 @@ from memory.recall.profiles import RecallProfile
 
 FRESHNESS_DAYS: Final = 30.0
 
-# A logistic regression of "is evidence" on cosine and lexical coverage over questions about conversations; its sigmoid
-# is the relevance, so that 0.5 means as likely as not.
-RELEVANCE_BIAS: Final = -6.0
-RELEVANCE_COSINE: Final = 6.0
-RELEVANCE_COVERAGE: Final = 8.0
+# A logistic regression of "is evidence" on cosine and lexical coverage over the candidates of questions about
+# conversations, with the intercept moved to equal odds: among candidates evidence is so rare (1 in 130) that its
+# plain probability would hardly ever pass a threshold that means "worth showing".
+RELEVANCE_BIAS: Final = -3.4
+RELEVANCE_COSINE: Final = 6.5
+RELEVANCE_COVERAGE: Final = 7.3
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,7 +62,7 @@ def _decay(candidate: Candidate, profile: RecallProfile, age_days: float) -> flo
 
 
 def relevance(cosine: float | None, coverage: float | None) -> float:
-    """Estimate how likely a row is evidence for the query, 0-1, alike in every profile.
+    """Estimate a row's relevance, 0-1, alike in every profile: how likely it is evidence if half of all rows were.
 
     Args:
         cosine: similarity of the vectors; None where there is none.
