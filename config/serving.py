@@ -19,6 +19,7 @@ HEALTH_PATH = "/api/v1/health"
 ANSWER_TIMEOUT = 10.0
 # Below the supervisor's own patience, so that open requests end before they are cut off.
 WEB_GRACE = 8
+WEB_PATIENCE = 20
 ANY_ADDRESS = {"0.0.0.0": "127.0.0.1", "::": "::1", "": "127.0.0.1"}  # noqa: S104
 
 
@@ -43,9 +44,14 @@ def web_service(host: str, port: int) -> Service:
     return Service("web", command, environment, settings.BASE_DIR)
 
 
-def worker_service() -> Service:
-    """Describe the process that runs background work; without a pool, since it forks."""
-    command = [sys.executable, str(settings.BASE_DIR / "manage.py"), "worker"]
+def worker_service(host: str, port: int) -> Service:
+    """Describe the process that runs background work; it lets the web process start first.
+
+    Without a pool of connections, since it forks.
+    """
+    worker = [sys.executable, str(settings.BASE_DIR / "manage.py"), "worker"]
+    waiting = [ANY_ADDRESS.get(host, host), str(port), str(WEB_PATIENCE)]
+    command = [sys.executable, "-m", "config.later", *waiting, *worker]
     return Service("worker", command, {"LOCI_DB_POOL": "false", "LOCI_NO_BOOTSTRAP": "1"}, settings.BASE_DIR)
 
 

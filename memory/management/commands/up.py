@@ -141,7 +141,7 @@ class Command(BaseCommand):
     def _run(self, host: str, port: int, *, with_worker: bool) -> int:
         services: list[Service] = [serving.web_service(host, port)]
         if with_worker:
-            services.append(serving.worker_service())
+            services.append(serving.worker_service(host, port))
         if settings.EMBEDDED_DATABASE:
             services.append(serving.database_service())
         ended = threading.Event()

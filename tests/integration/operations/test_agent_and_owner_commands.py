@@ -1,0 +1,161 @@
+"""`agent` and `owner`: what an operator types, over the same services as everything else."""
+
+from __future__ import annotations
+
+import io
+import json
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+from django.core.management import CommandError, call_command
+
+from memory.errors import NotAuthenticated
+from memory.models import Owner, User
+from memory.services.actors import Actor, Permission
+from memory.services.agents import authenticate, list_agents
+
+
+def typed(*arguments: str) -> str:
+    out = io.StringIO()
+    call_command(*arguments, stdout=out)
+    return out.getvalue()
+
+
+def opens(username: str, password: str) -> bool:
+    return User.objects.get(username=username).check_password(password)
+
+
+def answered(*arguments: str) -> Any:
+    return json.loads(typed(*arguments, "--json"))
+
+
+class TestAgent:
+    def test_an_agent_and_its_first_key(self, alice: Actor) -> None:
+        made = answered("agent", "create", "Scribe")
+        actor = authenticate(made["key"])
+        assert actor.owner_id == alice.owner_id
+        assert str(actor.agent_id) == made["agent_id"]
+        assert actor.permissions == {Permission.READ, Permission.WRITE, Permission.DELETE}
+
+    def test_a_key_by_name_in_any_case_and_by_id(self, alice: Actor) -> None:
+        made = answered("agent", "create", "Scribe")
+        for named in ("scribe", made["agent_id"]):
+            key = answered("agent", "key", named, "--scopes", "memory:read, transfer")["key"]
+            assert authenticate(key).permissions == {Permission.READ, Permission.TRANSFER}
+
+    def test_the_key_is_shown_once_and_the_list_has_its_beginning_only(self, alice: Actor) -> None:
+        key = answered("agent", "create", "Scribe", "--label", "laptop")["key"]
+        listed = typed("agent", "list")
+        assert key not in listed
+        assert "_".join(key.split("_")[:2]) in listed
+        assert "laptop" in listed
+
+    def test_pausing_and_resuming(self, alice: Actor) -> None:
+        key = answered("agent", "create", "Scribe")["key"]
+        assert answered("agent", "pause", "Scribe")["paused"]
+        with pytest.raises(NotAuthenticated):
+            authenticate(key)
+        assert not answered("agent", "resume", "Scribe")["paused"]
+        assert authenticate(key)
+
+    @pytest.mark.parametrize("by", ["id", "beginning", "whole"])
+    def test_revoking(self, alice: Actor, by: str) -> None:
+        made = answered("agent", "create", "Scribe")
+        other = answered("agent", "key", "Scribe")["key"]
+        named = {"id": made["key_id"], "beginning": "_".join(made["key"].split("_")[:2]), "whole": made["key"]}[by]
+        assert answered("agent", "revoke", named)["revoked"] == made["key_id"]
+        with pytest.raises(NotAuthenticated):
+            authenticate(made["key"])
+        assert authenticate(other)
+        states = {key["id"]: key["state"] for key in answered("agent", "list")["agents"][0]["keys"]}
+        assert states[made["key_id"]] == "revoked"
+
+    def test_an_expired_key_is_listed_as_such(self, alice: Actor) -> None:
+        made = answered("agent", "create", "Scribe", "--expires", "2001-01-01T00:00:00Z")
+        assert answered("agent", "list")["agents"][0]["keys"][0]["state"] == "expired"
+        with pytest.raises(NotAuthenticated):
+            authenticate(made["key"])
+
+    def test_several_owners_need_a_name(self, alice: Actor, mallory: Actor) -> None:
+        with pytest.raises(CommandError, match="several owners"):
+            typed("agent", "list")
+        made = answered("agent", "create", "Scribe", "--owner", "mallory")
+        assert authenticate(made["key"]).owner_id == mallory.owner_id
+        assert list_agents(actor=alice) == []
+
+    def test_another_owners_key_is_not_found(self, alice: Actor, mallory: Actor) -> None:
+        made = answered("agent", "create", "Scribe", "--owner", "alice")
+        for named in (made["key_id"], made["key"]):
+            with pytest.raises(CommandError, match="There is no key"):
+                typed("agent", "revoke", named, "--owner", "mallory")
+        assert authenticate(made["key"])
+
+    @pytest.mark.parametrize(
+        ("arguments", "message"),
+        [
+            (["key", "Nobody"], "no agent of this name"),
+            (["create", " "], "text.empty"),
+            (["create", "Scribe", "--scopes", "everything"], "key.scopes"),
+            (["create", "Scribe", "--scopes", ""], "key.scopes"),
+            (["create", "Scribe", "--default-scope", "*"], "scope.invalid"),
+            (["create", "Scribe", "--expires", "soon"], "date.invalid"),
+            (["revoke", "loci_00000000"], "no key"),
+            (["list", "--owner", "nobody"], "account.unknown"),
+        ],
+    )
+    def test_bad_input_is_an_error_with_a_reason(self, alice: Actor, arguments: list[str], message: str) -> None:
+        with pytest.raises(CommandError, match=message):
+            typed("agent", *arguments)
+
+    def test_a_name_twice(self, alice: Actor) -> None:
+        typed("agent", "create", "Scribe")
+        with pytest.raises(CommandError, match=r"agent\.taken"):
+            typed("agent", "create", "scribe")
+
+
+class TestOwner:
+    def test_creating(self, db: None) -> None:
+        made = answered("owner", "create", "ada", "--staff")
+        assert str(Owner.objects.get(user__username="ada").pk) == made["owner_id"]
+        assert opens("ada", made["password"])
+        assert User.objects.get(username="ada").is_staff
+        assert "ada" in typed("owner", "list")
+
+    def test_the_password_is_never_listed(self, db: None) -> None:
+        made = answered("owner", "create", "ada")
+        assert made["password"] not in typed("owner", "list", "--json")
+
+    def test_a_new_password(self, alice: Actor) -> None:
+        made = answered("owner", "password", "alice")
+        assert opens("alice", made["password"])
+        assert not opens("alice", "correct horse battery")
+
+    def test_a_password_from_standard_input(self, alice: Actor, monkeypatch: pytest.MonkeyPatch) -> None:
+        monkeypatch.setattr("sys.stdin", io.StringIO("a rather long sentence\n"))
+        answer = answered("owner", "password", "alice", "--stdin")
+        assert "password" not in answer
+        assert opens("alice", "a rather long sentence")
+
+    def test_a_weak_password_is_refused_and_the_old_one_kept(
+        self, alice: Actor, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        monkeypatch.setattr("sys.stdin", io.StringIO("12345\n"))
+        with pytest.raises(CommandError, match=r"account\.invalid"):
+            typed("owner", "password", "alice", "--stdin")
+        assert opens("alice", "correct horse battery")
+
+    @pytest.mark.parametrize(
+        ("arguments", "message"),
+        [
+            (["create", "alice"], r"account\.taken"),
+            (["create", "not a name!"], r"account\.invalid"),
+            (["create", ""], r"account\.invalid"),
+            (["password", "nobody"], r"account\.unknown"),
+        ],
+    )
+    def test_bad_input(self, make_owner: Callable[..., Actor], arguments: list[str], message: str) -> None:
+        make_owner("alice")
+        with pytest.raises(CommandError, match=message):
+            typed("owner", *arguments)
+        assert Owner.objects.count() == 1
