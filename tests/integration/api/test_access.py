@@ -1,0 +1,250 @@
+"""Who may use which endpoint: every method of every endpoint, from one table."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+from uuid import uuid4
+
+import pytest
+from django.urls import URLPattern
+from pytest_django import Settings
+
+from memory.api.urls import urlpatterns
+from memory.api.views.base import LociView
+from memory.models import AgentKey, owner_scope
+from memory.services.actors import Actor, Permission
+from memory.services.agents import pause_agent
+from tests.integration.api.conftest import Client, client_of, problem, remember
+
+Maker = Callable[..., Client]
+
+NOTHING = uuid4()
+# Method, path, body, permission. `{memory}` and the like are filled in with rows of Alice.
+Entry = tuple[str, str, Any, Permission]
+ENDPOINTS: list[Entry] = [
+    ("get", "/memories", None, Permission.READ),
+    ("post", "/memories", {"text": "x"}, Permission.WRITE),
+    ("post", "/memories/batch", {"items": [{"text": "x"}]}, Permission.WRITE),
+    ("get", "/memories/{memory}", None, Permission.READ),
+    ("patch", "/memories/{memory}", {"importance": 1}, Permission.WRITE),
+    ("delete", "/memories/{memory}", None, Permission.DELETE),
+    ("post", "/memories/{memory}/archive", None, Permission.DELETE),
+    ("post", "/memories/{memory}/restore", None, Permission.WRITE),
+    ("get", "/memories/{memory}/history", None, Permission.READ),
+    ("get", "/memories/{memory}/sources", None, Permission.READ),
+    ("post", "/turns", {"session": "s", "turns": [{"text": "x"}]}, Permission.WRITE),
+    ("get", "/sessions", None, Permission.READ),
+    ("get", "/sessions/{session}", None, Permission.READ),
+    ("post", "/sessions/{session}/close", None, Permission.WRITE),
+    ("post", "/recall", {"query": "tea"}, Permission.READ),
+    ("get", "/recalls/{recall}", None, Permission.READ),
+    ("post", "/context", {"query": "tea"}, Permission.READ),
+    ("get", "/settings", None, Permission.READ),
+    ("patch", "/settings", {"recall_limit": 7}, Permission.SETTINGS),
+    ("get", "/profiles", None, Permission.READ),
+    ("get", "/profiles/default", None, Permission.READ),
+    ("patch", "/profiles/default", {"limit": 7}, Permission.SETTINGS),
+    ("delete", "/profiles/default", None, Permission.SETTINGS),
+    ("get", "/stats", None, Permission.READ),
+    ("get", "/export", None, Permission.TRANSFER),
+    ("post", "/import", {"memories": [{"content": "x"}]}, Permission.TRANSFER),
+    ("get", "/agents", None, Permission.AGENTS),
+    ("post", "/agents", {"name": "new"}, Permission.AGENTS),
+    ("post", "/agents/{agent}/pause", None, Permission.AGENTS),
+    ("post", "/agents/{agent}/resume", None, Permission.AGENTS),
+    ("get", "/agents/{agent}/keys", None, Permission.AGENTS),
+    ("post", "/agents/{agent}/keys", {"label": "new"}, Permission.AGENTS),
+    ("delete", "/keys/{key}", None, Permission.AGENTS),
+    ("get", "/groups", None, Permission.AGENTS),
+    ("post", "/groups", {"kind": "squad", "name": "new"}, Permission.AGENTS),
+    ("put", "/groups/{group}/members/{agent}", None, Permission.AGENTS),
+    ("delete", "/groups/{group}/members/{agent}", None, Permission.AGENTS),
+]
+WITH_ID = [entry for entry in ENDPOINTS if "{" in entry[1]]
+WITHOUT_MEMORY = ("/settings", "/agents", "/keys", "/groups")
+
+every_endpoint = pytest.mark.parametrize(
+    ("method", "path", "body", "permission"), ENDPOINTS, ids=[f"{m} {p}" for m, p, _, _ in ENDPOINTS]
+)
+NAMES = ("memory", "session", "recall", "agent", "key", "group")
+
+
+@pytest.fixture
+def rows(agent: Client, colleague: Client, woman: Client) -> dict[str, str]:
+    """Rows of Alice that the table's paths name; the agent that is paused is not the one that asks."""
+    remember(agent, "Alice drinks tea.")
+    turns = agent.json("post", "/turns", {"session": "trip", "turns": [{"text": "hello there"}]}).json()
+    with owner_scope(colleague.actor.owner_id):
+        key = AgentKey.objects.get(agent_id=colleague.actor.agent_id)
+    return {
+        "memory": agent.json("get", "/memories").json()["items"][-1]["id"],
+        "session": turns["session_id"],
+        "recall": agent.json("post", "/recall", {"query": "tea"}).json()["recall_id"],
+        "agent": str(colleague.actor.agent_id),
+        "key": str(key.pk),
+        "group": woman.json("post", "/groups", {"kind": "project", "name": "moon"}).json()["id"],
+    }
+
+
+def named() -> set[tuple[str, str]]:
+    """List every method and pattern that the routes have."""
+    found = set()
+    for pattern in urlpatterns:
+        assert isinstance(pattern, URLPattern)
+        view = getattr(pattern.callback, "cls", None)
+        if view is not None and issubclass(view, LociView):
+            found |= {(method, str(pattern.pattern)) for method in view.actions}
+    return found
+
+
+def test_the_table_names_every_method_of_every_endpoint() -> None:
+    listed = {
+        (method.upper(), "/".join("*" if "{" in p or p == "default" else p for p in path[1:].split("/")))
+        for method, path, _, _ in ENDPOINTS
+    }
+    routed = {
+        (method, "/".join("*" if "<" in part else part for part in pattern.split("/")))
+        for method, pattern in named()
+        if pattern != "health"
+    }
+    assert listed == routed
+
+
+def test_every_write_takes_an_idempotency_key() -> None:
+    for pattern in urlpatterns:
+        view = getattr(pattern.callback, "cls", None)
+        for method, action in getattr(view, "actions", {}).items():
+            takes = hasattr(getattr(view, method.lower()), "takes_idempotency_key")
+            assert takes == (action.rate == "write"), action.id
+            assert (method == "GET") == (action.rate == "read"), action.id
+
+
+@every_endpoint
+def test_an_agent_with_the_permission_may(
+    agent: Client, rows: dict[str, str], method: str, path: str, body: Any, permission: Permission
+) -> None:
+    response = agent.json(method, path.format(**rows), body)
+    assert 200 <= response.status_code < 300, response.content
+    assert response["Cache-Control"] == "no-store"
+
+
+def refused(client: Client, entry: Entry, rows: dict[str, str], status: int, code: str, query: str = "") -> Any:
+    """Check that one endpoint refuses a client; the endpoint's name stands in a failure's message."""
+    method, path, body, _ = entry
+    response = client.json(method, path.format(**rows) + query, body)
+    assert (response.status_code, response.json()["code"]) == (status, code), f"{method} {path}: {response.content!r}"
+    assert response["Cache-Control"] == "no-store"
+    problem(response, status, code)
+    return response
+
+
+def test_nobody_gets_in_without_a_key(anonymous: Client, rows: dict[str, str]) -> None:
+    for entry in ENDPOINTS:
+        response = refused(anonymous, entry, rows, 401, "auth.required")
+        assert response["WWW-Authenticate"] == 'Bearer realm="loci"'
+
+
+def test_a_key_without_the_permission_is_refused(alice: Actor, make_client: Maker, rows: dict[str, str]) -> None:
+    limited = {
+        permission: make_client(alice, f"without {permission}", scopes=[one for one in Permission if one != permission])
+        for permission in Permission
+    }
+    for entry in ENDPOINTS:
+        response = refused(limited[entry[3]], entry, rows, 403, "auth.forbidden")
+        assert response.json()["permission"] == entry[3]
+
+
+def test_a_stranger_finds_nothing(stranger: Client, rows: dict[str, str]) -> None:
+    for entry in WITH_ID:
+        refused(stranger, entry, rows, 404, "not_found")
+
+
+@pytest.mark.parametrize(
+    "bad", ["7", "not-an-id", "%00", "\N{SNOWMAN}", f"{NOTHING}x", f"{{{NOTHING}}}", NOTHING.hex, str(NOTHING)]
+)
+def test_an_id_that_is_none_is_like_an_unknown_one(agent: Client, bad: str) -> None:
+    for entry in WITH_ID:
+        refused(agent, entry, dict.fromkeys(NAMES, bad), 404, "not_found")
+
+
+def test_an_id_may_be_written_in_capitals(agent: Client, rows: dict[str, str]) -> None:
+    assert agent.json("get", f"/memories/{rows['memory'].upper()}").status_code == 200
+
+
+def test_a_wrong_method_is_refused(agent: Client, rows: dict[str, str]) -> None:
+    for path in {path for _, path, _, _ in ENDPOINTS}:
+        has = {method for method, named_path, _, _ in ENDPOINTS if named_path == path}
+        for method in {"get", "post", "put", "patch", "delete", "options"} - has:
+            response = refused(agent, (method, path, None, Permission.READ), rows, 405, "method.not_allowed")
+            allowed = {word.strip().lower() for word in response["Allow"].split(",")} - {"head"}
+            assert allowed == has
+
+
+def test_an_unknown_query_parameter_is_refused(agent: Client, rows: dict[str, str]) -> None:
+    for entry in ENDPOINTS:
+        refused(agent, entry, rows, 422, "query.unknown", "?colour=red")
+
+
+def test_without_memory_its_endpoints_say_so(agent: Client, rows: dict[str, str], settings: Settings) -> None:
+    settings.MEMORY_ENABLED = False
+    for entry in ENDPOINTS:
+        if not entry[1].startswith(WITHOUT_MEMORY):
+            refused(agent, entry, rows, 503, "memory.disabled")
+
+
+@pytest.mark.parametrize(
+    "entry", [e for e in ENDPOINTS if e[1].startswith(WITHOUT_MEMORY)], ids=lambda entry: f"{entry[0]} {entry[1]}"
+)
+def test_without_memory_the_rest_works(agent: Client, rows: dict[str, str], settings: Settings, entry: Entry) -> None:
+    settings.MEMORY_ENABLED = False
+    method, path, body, _ = entry
+    response = agent.json(method, path.format(**rows), body)
+    assert 200 <= response.status_code < 300, response.content
+
+
+@pytest.mark.parametrize(
+    "secret", ["loci_aaaaaaaa_bbbbbbbb", "", "x", "loci_", "sk-1234", "\xfc" * 20, "loci_" + "x" * 500]
+)
+def test_a_wrong_key_is_refused_although_a_session_exists(woman: Client, secret: str) -> None:
+    assert woman.json("get", "/memories").status_code == 200
+    problem(woman.json("get", "/memories", Authorization=f"Bearer {secret}"), 401, "auth.invalid")
+    problem(woman.json("get", "/memories", **{"X-Api-Key": secret}), 401, "auth.invalid")
+
+
+def test_a_key_can_come_in_either_header(alice: Actor, make_agent: Any, anonymous: Client) -> None:
+    _, secret = make_agent(alice, "assistant")
+    assert anonymous.json("get", "/memories", **{"X-Api-Key": secret}).status_code == 200
+    assert anonymous.json("get", "/memories", Authorization=f"bearer {secret}").status_code == 200
+    problem(anonymous.json("get", "/memories", Authorization=f"Basic {secret}"), 401, "auth.required")
+
+
+def test_revoked_expired_and_paused_keys_stop_working(alice: Actor, woman: Client, make_agent: Any) -> None:
+    actor, secret = make_agent(alice, "assistant")
+    client = client_of(secret)
+    assert client.json("get", "/memories").status_code == 200
+    pause_agent(actor=alice, agent_id=actor.agent_id, paused=True)
+    problem(client.json("get", "/memories"), 401, "auth.invalid")
+    pause_agent(actor=alice, agent_id=actor.agent_id, paused=False)
+    assert client.json("get", "/memories").status_code == 200
+    assert woman.json("delete", f"/keys/{actor.key_id}").status_code == 204
+    problem(client.json("get", "/memories"), 401, "auth.invalid")
+    made = woman.json("post", f"/agents/{actor.agent_id}/keys", {"label": "old", "expires_at": "2020-01-01"}).json()
+    problem(client_of(made["secret"]).json("get", "/memories"), 401, "auth.invalid")
+
+
+def test_a_session_needs_its_csrf_token(alice: Actor, woman: Client) -> None:
+    strict = Client(enforce_csrf_checks=True)
+    strict.cookies = woman.cookies
+    assert strict.json("get", "/memories").status_code == 200
+    problem(strict.json("post", "/memories", {"text": "x"}), 403, "auth.csrf")
+    token = "a" * 32
+    strict.cookies["loci_csrf"] = token
+    assert strict.json("post", "/memories", {"text": "x"}, **{"X-CSRFToken": token}).status_code == 201
+    problem(strict.json("post", "/memories", {"text": "y"}, **{"X-CSRFToken": "b" * 32}), 403, "auth.csrf")
+
+
+def test_a_login_without_an_owner_is_refused(django_user_model: Any) -> None:
+    client = Client()
+    client.force_login(django_user_model.objects.create_user("guest", password="guest guest guest"))
+    problem(client.json("get", "/memories"), 403, "account.no_owner")
