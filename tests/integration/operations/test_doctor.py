@@ -118,6 +118,7 @@ class TestHealth:
         assert "alice" not in said
         assert "/" not in said.replace("stub/characters-64", "")
 
+    @pytest.mark.django_db(databases=["default", "schema"])
     def test_the_role_that_owns_the_tables_is_failing(
         self, checks: Callable[[], Any], monkeypatch: pytest.MonkeyPatch
     ) -> None:
