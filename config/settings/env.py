@@ -12,13 +12,15 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TypeVar
 
+from django.core.exceptions import ImproperlyConfigured
+
 T = TypeVar("T")
 
 TRUE = frozenset({"1", "true", "yes", "on"})
 FALSE = frozenset({"0", "false", "no", "off", ""})
 
 
-class SettingError(Exception):
+class SettingError(ImproperlyConfigured):
     """An environment variable cannot be used as it stands."""
 
 
