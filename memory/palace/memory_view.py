@@ -9,7 +9,7 @@ from typing import Any, Final
 from uuid import UUID
 
 from memory.models import Memory, MemorySource, MemoryVersion, Status
-from memory.palace.dates import Moment, moment, optional_moment
+from memory.palace.dates import Moment, moment, optional_moment, relative
 from memory.palace.presenters import Tag, label, tag, ten
 
 STATUS_SENTENCES: Final = {
@@ -134,7 +134,7 @@ def _facts(row: Memory, used: tuple[int, datetime] | None, agents: Mapping[UUID,
     facts += [
         Fact("memory", row.tier),
         Fact("certainty", f"{row.confidence:.0%}"),
-        Fact("recalled", f"{used[0]} times, last {moment(used[1], now).relative}" if used else "not yet"),
+        Fact("recalled", _uses(used, now)),
         Fact("who may read it", _readers(row, agents)),
     ]
     for name, words in (
@@ -147,6 +147,13 @@ def _facts(row: Memory, used: tuple[int, datetime] | None, agents: Mapping[UUID,
         if words:
             facts.append(Fact(name, words))
     return facts
+
+
+def _uses(used: tuple[int, datetime] | None, now: datetime) -> str:
+    if used is None:
+        return "not yet"
+    times = "once" if used[0] == 1 else f"{used[0]:,} times"
+    return f"{times}, last {relative(used[1], now)}"
 
 
 def _readers(row: Memory, agents: Mapping[UUID, str]) -> str:

@@ -48,7 +48,8 @@ def test_a_hit_shows_why(palace: Client, store: Store) -> None:
     assert "project" in html
     assert "just now" in html
     assert "UTC" in html
-    assert "Explain" in html
+    assert "importance 8" in html
+    assert "explain" in html
     assert "memories found" in html or "memory found" in html
 
 

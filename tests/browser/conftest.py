@@ -1,0 +1,136 @@
+"""A real browser before a real server, which runs in a thread of this process so that tests share its state."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import threading
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import pytest
+import uvicorn
+from django.conf import settings
+from django.db import connections
+from django.test import Client
+from playwright.sync_api import Browser, BrowserContext, ConsoleMessage, Page
+
+from memory.models import Owner
+from memory.services.actors import Actor
+from tests.browser.furniture import furnish
+
+# Playwright's loop runs in this thread, and Django would refuse the database beside it. This process runs nothing else.
+os.environ["DJANGO_ALLOW_ASYNC_UNSAFE"] = "1"
+
+CHROMIUM = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
+QUIET = [
+    "--no-sandbox",
+    "--disable-background-networking",
+    "--disable-component-update",
+    "--disable-sync",
+    "--disable-quic",
+    "--no-first-run",
+]
+WAIT_MS = 10_000
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """Take a warning for what it is: static files are read synchronously, which their server's author knows."""
+    config.addinivalue_line("filterwarnings", "ignore:StreamingHttpResponse must consume synchronous iterators")
+
+
+@pytest.fixture(scope="session")
+def browser_type_launch_args(browser_type_launch_args: dict[str, Any]) -> dict[str, Any]:
+    """Start the system's Chromium where there is one, without its conversations with the outside."""
+    found = next((path for name in CHROMIUM if (path := shutil.which(name))), None)
+    chosen = {"executable_path": found} if found else {}
+    return {**browser_type_launch_args, **chosen, "args": QUIET}
+
+
+@pytest.fixture(scope="session")
+def base_url(django_db_setup: None) -> Iterator[str]:
+    """Run the web server on a free port and give its address."""
+    Path(settings.STATIC_ROOT).mkdir(parents=True, exist_ok=True)
+    # Only now, since it looks at that directory.
+    from config.asgi import application
+
+    # Every request has a thread of its own here; a connection kept open would stay with a thread that is gone.
+    connections.settings["default"]["CONN_MAX_AGE"] = 0
+    server = uvicorn.Server(
+        uvicorn.Config(application, host="127.0.0.1", port=0, lifespan="off", log_level="warning", ws="none")
+    )
+    thread = threading.Thread(target=server.run, name="web", daemon=True)
+    thread.start()
+    while not server.started:
+        if not thread.is_alive():
+            pytest.fail("the web server did not start")
+        time.sleep(0.01)
+    port = server.servers[0].sockets[0].getsockname()[1]
+    yield f"http://127.0.0.1:{port}"
+    server.should_exit = True
+    thread.join(10)
+
+
+@pytest.fixture(autouse=True)
+def committed(transactional_db: None) -> None:
+    """Let the server's threads see what a test stores."""
+
+
+@dataclass
+class Watch:
+    """What a browser complained of: errors on its console, exceptions and broken rules of the content policy."""
+
+    complaints: list[str] = field(default_factory=list)
+
+    def listen(self, page: Page) -> None:
+        page.on("console", self._console)
+        page.on("pageerror", lambda error: self.complaints.append(f"exception: {error}"))
+
+    def _console(self, message: ConsoleMessage) -> None:
+        if message.type in ("error", "warning"):
+            self.complaints.append(f"{message.type}: {message.text}")
+
+
+def log_in(context: BrowserContext, actor: Actor, base_url: str) -> None:
+    """Give a browser the cookie of a login."""
+    client = Client()
+    user = Owner.objects.get(pk=actor.owner_id).user
+    assert user is not None
+    client.force_login(user)
+    context.add_cookies([{"name": "loci_session", "value": client.cookies["loci_session"].value, "url": base_url}])
+
+
+@pytest.fixture
+def watch() -> Watch:
+    """Collect what the browser complains of."""
+    return Watch()
+
+
+@pytest.fixture
+def palace(page: Page, context: BrowserContext, alice: Actor, base_url: str, watch: Watch) -> Page:
+    """A page of Alice's browser, logged in."""
+    log_in(context, alice, base_url)
+    watch.listen(page)
+    page.set_default_timeout(WAIT_MS)
+    return page
+
+
+@pytest.fixture
+def plain_palace(browser: Browser, alice: Actor, base_url: str) -> Iterator[Page]:
+    """A page of Alice's browser without scripts, logged in."""
+    context = browser.new_context(java_script_enabled=False, base_url=base_url)
+    log_in(context, alice, base_url)
+    page = context.new_page()
+    page.set_default_timeout(WAIT_MS)
+    yield page
+    context.close()
+
+
+@pytest.fixture
+def furnished(alice: Actor, make_agent: Callable[..., Any]) -> dict[str, str]:
+    """A palace with something in every room; gives the ids of a few memories by name."""
+    agent, _ = make_agent(alice, "scribe")
+    return furnish(alice, agent)

@@ -1,0 +1,151 @@
+"""Every page in light and dark, wide and narrow: no finding of axe, no complaint, no sideways scrolling, a picture."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+from uuid import UUID
+
+import pytest
+from playwright.sync_api import Browser, Page
+
+from memory.services.actors import Actor
+from memory.services.retirement import delete_memory
+from tests.browser.conftest import WAIT_MS, Watch, log_in
+
+VENDOR = Path(__file__).parent / "vendor"
+PICTURES = Path(__file__).parent / "pictures"
+SIZES = {"wide": {"width": 1280, "height": 860}, "narrow": {"width": 390, "height": 844}}
+GRAVE = {"serious", "critical"}
+
+
+def test_the_vendored_files_are_the_ones_that_were_chosen() -> None:
+    lock = json.loads((VENDOR / "vendor.lock.json").read_text())
+    for name, digest in lock["axe-core"]["files"].items():
+        assert hashlib.sha256((VENDOR / name).read_bytes()).hexdigest() == digest, name
+
+
+@pytest.fixture(params=["light", "dark"])
+def scheme(request: pytest.FixtureRequest) -> str:
+    return str(request.param)
+
+
+@pytest.fixture(params=list(SIZES))
+def size(request: pytest.FixtureRequest) -> str:
+    return str(request.param)
+
+
+@pytest.fixture
+def visitor(browser: Browser, alice: Actor, base_url: str, scheme: str, size: str, watch: Watch) -> Iterator[Page]:
+    context = browser.new_context(
+        base_url=base_url,
+        viewport=SIZES[size],  # type: ignore[arg-type]
+        color_scheme=scheme,  # type: ignore[arg-type]
+        reduced_motion="reduce",
+        has_touch=size == "narrow",
+    )
+    log_in(context, alice, base_url)
+    page = context.new_page()
+    page.set_default_timeout(WAIT_MS)
+    watch.listen(page)
+    yield page
+    context.close()
+
+
+def look(page: Page, name: str, *, scheme: str, size: str) -> None:
+    """Check a page that is open, and keep a picture of it."""
+    PICTURES.mkdir(exist_ok=True)
+    (PICTURES / ".gitignore").write_text("*\n")
+    page.screenshot(path=PICTURES / f"{name}-{size}-{scheme}.png", full_page=True)
+    assert page.evaluate("document.documentElement.scrollWidth") <= page.evaluate("window.innerWidth"), name
+    # Through the debugging protocol, which the page's content policy does not bind.
+    page.evaluate((VENDOR / "axe.min.js").read_text())
+    findings: list[dict[str, Any]] = page.evaluate("axe.run().then(found => found.violations)")
+    grave = [
+        f"{finding['id']}: {node['target']} {node['failureSummary']}"
+        for finding in findings
+        if finding["impact"] in GRAVE
+        for node in finding["nodes"]
+    ]
+    assert grave == [], name
+
+
+def test_every_page_with_something_in_it(
+    visitor: Page, furnished: dict[str, str], alice: Actor, scheme: str, size: str, watch: Watch
+) -> None:
+    def visit(name: str, path: str) -> None:
+        visitor.goto(path)
+        look(visitor, name, scheme=scheme, size=size)
+
+    visit("recall-start", "/")
+    visit("recall-found", "/?q=lisbon+booking+service")
+    visitor.get_by_text("explain").first.click()
+    visitor.get_by_text("Tuning").click()
+    look(visitor, "recall-explained", scheme=scheme, size=size)
+    visit("recall-nothing", "/?q=zebra&threshold=90&category=goal")
+    visit("recall-personal", "/?q=invoices+anna&profile=prax")
+    visit("recall-unclear", "/?q=fix+it")
+    visit("remember", "/remember/")
+    visit("memory", f"/memories/{furnished['deploy']}/")
+    visit("memory-personal", f"/memories/{furnished['personal']}/")
+    visit("memory-hostile", f"/memories/{furnished['hostile']}/")
+    visit("edit", f"/memories/{furnished['deploy']}/edit/")
+    visit("archive", "/archive/")
+    visit("memory-archived", f"/memories/{furnished['archived']}/")
+    visit("recent", "/recent/?recent=lisbon")
+    delete_memory(actor=alice, memory_id=UUID(furnished["personal"]))
+    visit("memory-undo", f"/memories/{furnished['personal']}/")
+    assert watch.complaints == []
+
+
+def test_every_page_with_nothing_in_it(visitor: Page, scheme: str, size: str, watch: Watch, settings: Any) -> None:
+    settings.EMBEDDING_BASE_URL = "http://127.0.0.1:9"
+    settings.EMBEDDING_PROVIDER = "openai"
+    for name, path in (("empty", "/"), ("empty-nothing", "/?q=lisbon"), ("empty-archive", "/archive/")):
+        visitor.goto(path)
+        look(visitor, name, scheme=scheme, size=size)
+    assert watch.complaints == []
+
+
+def test_errors_and_the_way_in(visitor: Page, scheme: str, size: str, watch: Watch) -> None:
+    for name, path in (("not-found", "/memories/01900000-0000-7000-8000-000000000000/"), ("no-page", "/nowhere/")):
+        visitor.goto(path)
+        look(visitor, name, scheme=scheme, size=size)
+    visitor.goto("/?q=a&limit=900")
+    look(visitor, "recall-problem", scheme=scheme, size=size)
+    visitor.goto("/remember/")
+    visitor.get_by_role("button", name="Save memory").click()
+    look(visitor, "remember-wrong", scheme=scheme, size=size)
+    visitor.context.clear_cookies()
+    visitor.goto("/login/")
+    look(visitor, "login", scheme=scheme, size=size)
+    expected = "the server responded with a status of"
+    assert [complaint for complaint in watch.complaints if expected not in complaint] == []
+
+
+def test_twice_the_text_size_loses_nothing(visitor: Page, furnished: dict[str, str], scheme: str, size: str) -> None:
+    if size == "narrow" or scheme == "dark":
+        pytest.skip("one combination is enough")
+    visitor.goto("/?q=lisbon")
+    visitor.evaluate("document.documentElement.setAttribute('data-size', 'twice')")
+    session = visitor.context.new_cdp_session(visitor)
+    session.send(
+        "Emulation.setDeviceMetricsOverride", {"width": 640, "height": 430, "deviceScaleFactor": 2, "mobile": False}
+    )
+    assert visitor.evaluate("document.documentElement.scrollWidth") <= visitor.evaluate("window.innerWidth")
+    for name in ("Recall", "Log out alice"):
+        assert visitor.get_by_role("button", name=name, exact=True).is_visible()
+
+
+def test_every_target_is_large_enough(visitor: Page, furnished: dict[str, str], size: str, scheme: str) -> None:
+    if scheme == "dark":
+        pytest.skip("sizes do not depend on colours")
+    visitor.goto("/?q=lisbon")
+    small = visitor.evaluate(
+        """() => [...document.querySelectorAll('button, input, select, nav a, .recent a, summary')]
+            .filter(e => e.offsetParent && (e.offsetHeight < 24 || e.offsetWidth < 24)).map(e => e.outerHTML)"""
+    )
+    assert small == []
