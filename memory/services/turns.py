@@ -58,9 +58,9 @@ class TurnResult:
 
 @dataclass(frozen=True, slots=True)
 class Ingested:
-    """The session that turns went into, and what became of each."""
+    """The session that turns went into, None when no turn could be used; and what became of each."""
 
-    session_id: UUID
+    session_id: UUID | None
     turns: list[TurnResult]
 
 
@@ -87,9 +87,11 @@ def ingest_turns(*, actor: Actor, session: str, turns: Sequence[TurnDraft], scop
     label = limits.checked_text(session, field="session", max_bytes=800).strip()
     target = write_target(actor, scope)
     ring = keyring().of(actor.owner_id)
-    session_id = _session(actor, ring, label)
+    session_id: UUID | None = None
     results: dict[int, TurnResult] = {}
     for chunk, embedded in _embedded_chunks(turns, ring, results):
+        # Only a turn that can be used begins a session, or opens a closed one again.
+        session_id = session_id or _session(actor, ring, label)
         for result in _write_chunk(actor, target, session_id, chunk, embedded):
             results[result.index] = result
     return Ingested(session_id, [results[index] for index in range(len(turns))])
