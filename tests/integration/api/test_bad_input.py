@@ -40,7 +40,7 @@ def nothing_written(actor: Actor) -> None:
             assert not model.objects.exists(), model
 
 
-def send(client: Client, raw: bytes | str, content_type: str = "application/json", path: str = "/memories") -> Any:
+def send(client: Client, raw: Any, content_type: str = "application/json", path: str = "/memories") -> Any:
     return client.generic("POST", f"{API}{path}", raw, content_type=content_type)
 
 

@@ -34,7 +34,7 @@ def test_a_statement_is_stored_once_and_then_reinforced(agent: Client) -> None:
 
 
 def test_a_memory_is_shown_whole(agent: Client) -> None:
-    fields = {
+    fields: dict[str, Any] = {
         "text": "Ship on 3 May 2026 \N{ROCKET}",
         "kind": "decision",
         "category": "project",
