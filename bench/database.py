@@ -18,7 +18,7 @@ from memory.crypto import keyring as ring
 from memory.crypto.keyring import Keyring
 from memory.errors import InvalidInput
 from memory.models import Owner
-from memory.providers.vault import DirectoryVault
+from memory.providers.vault_directory import DirectoryVault
 from memory.services.actors import Actor, person
 from runtime.postgres.cluster import Cluster
 from runtime.postgres.provision import provision

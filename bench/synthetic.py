@@ -125,6 +125,6 @@ def _word(number: int) -> str:
             return "".join(reversed(syllables)) + "k"
 
 
-def _unit(vectors: np.ndarray) -> Vectors:  # type: ignore[type-arg]
+def _unit(vectors: np.ndarray) -> Vectors:
     scaled: Vectors = (vectors / np.linalg.norm(vectors, axis=1, keepdims=True)).astype(np.float32)
     return scaled

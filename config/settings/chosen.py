@@ -69,6 +69,11 @@ MASTER_KEY = env.string(
     secret=True,
     engram="OS keychain entry `openpawz`",
 )
+KEYS_DATABASE_URL = env.string(
+    "KEYS_DATABASE_URL",
+    meaning="A PostgreSQL database of its own for the key vault, instead of the directory. Never that of the memories.",
+    secret=True,
+)
 SECRET_KEY = env.string(
     "LOCI_SECRET_KEY", meaning="Signs sessions and forms. Generated once when left out.", secret=True
 ) or kept_secret(CONFIG_DIRECTORY, "secret.key")

@@ -11,6 +11,7 @@ from django.conf import settings
 from django.core.signals import setting_changed
 
 from memory.crypto import keyring as ring
+from memory.crypto.derivation import KEY_BYTES
 from memory.crypto.keyring import Keyring
 from memory.ports import Embedder, KeyVault, LanguageModel
 from memory.providers.fastembed_embedder import DEFAULT_MODEL, FastembedEmbedder
@@ -24,7 +25,9 @@ from memory.providers.ollama_embedder import OllamaEmbedder
 from memory.providers.openai_embedder import OpenAiEmbedder
 from memory.providers.stub_embedder import StubEmbedder
 from memory.providers.unavailable import NoEmbedder, NoLanguageModel
-from memory.providers.vault import DirectoryVault
+from memory.providers.vault import WrappedVault
+from memory.providers.vault_database import DatabaseVault
+from memory.providers.vault_directory import DirectoryVault
 
 OPENAI_URL: Final = "https://api.openai.com"
 OPENAI_MODEL: Final = "text-embedding-3-small"
@@ -37,14 +40,21 @@ def open_vault() -> KeyVault:
     Raises:
         KeysUnavailable: the master key is missing, unusable or not the one this vault was made with.
     """
-    key = master_key(
-        settings.MASTER_KEY,
-        config_directory=settings.CONFIG_DIRECTORY,
-        keys_directory=settings.KEYS_DIRECTORY,
-    )
-    vault = DirectoryVault(settings.KEYS_DIRECTORY, key)
+    key = master_key(settings.MASTER_KEY, config_directory=settings.CONFIG_DIRECTORY, used_before=vault_used_before)
+    vault = _vault(key)
     vault.verify()
     return vault
+
+
+def vault_used_before() -> bool:
+    """Tell whether the key vault was set up, without the master key and without setting it up."""
+    return _vault(bytes(KEY_BYTES)).used_before()
+
+
+def _vault(key: bytes) -> WrappedVault:
+    if settings.KEYS_DATABASE_URL:
+        return DatabaseVault(settings.KEYS_DATABASE_URL, key)
+    return DirectoryVault(settings.KEYS_DIRECTORY, key)
 
 
 def install_keyring() -> None:

@@ -3,24 +3,26 @@
 from __future__ import annotations
 
 import base64
+import contextlib
 import os
 import secrets
+from collections.abc import Callable
 from pathlib import Path
 
 from memory.crypto.derivation import KEY_BYTES
 from memory.errors import KeysUnavailable
-from memory.providers.vault import CHECK_FILE, parse_master_key
+from memory.providers.vault import parse_master_key
 
 FILE_NAME = "master.key"
 
 
-def master_key(given: str, *, config_directory: Path, keys_directory: Path) -> bytes:
+def master_key(given: str, *, config_directory: Path, used_before: Callable[[], bool]) -> bytes:
     """Give the master key, making it on the first use of an empty vault.
 
     Args:
         given: the value of LOCI_MASTER_KEY or of the file that LOCI_MASTER_KEY_FILE names; may be empty.
         config_directory: where the generated key stands, with mode 0600.
-        keys_directory: the key vault; when it was used before, a missing key is an error and not made anew.
+        used_before: tells whether the key vault was used before; a missing key is an error then and not made anew.
 
     Raises:
         KeysUnavailable: unusable, unreadable, or missing although the vault was used before.
@@ -31,7 +33,7 @@ def master_key(given: str, *, config_directory: Path, keys_directory: Path) -> b
     try:
         if path.exists():
             return parse_master_key(path.read_text(encoding="ascii"))
-        if (keys_directory / CHECK_FILE).exists():
+        if used_before():
             raise KeysUnavailable(
                 "The master key is missing, but the key vault was used before. Nothing was read or written. "
                 f"Restore {FILE_NAME} into the configuration directory, or set LOCI_MASTER_KEY or LOCI_MASTER_KEY_FILE."
@@ -50,10 +52,9 @@ def _generate(path: Path) -> bytes:
             file.write(base64.b64encode(secrets.token_bytes(KEY_BYTES)) + b"\n")
             file.flush()
             os.fsync(file.fileno())
-        try:
+        with contextlib.suppress(FileExistsError):
+            # Where another process was first, its key is the one that counts.
             os.link(temporary, path)
-        except FileExistsError:
-            pass  # Another process was first; its key is the one that counts.
     finally:
         temporary.unlink(missing_ok=True)
     return parse_master_key(path.read_text(encoding="ascii"))

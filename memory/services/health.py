@@ -9,7 +9,6 @@ import shutil
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
-from pathlib import Path
 from typing import Any, Final
 
 from django.conf import settings
@@ -18,8 +17,7 @@ from django.db import DatabaseError, InterfaceError, connection
 from memory.crypto.keyring import keyring
 from memory.errors import LociError
 from memory.models import DueWork, SpaceState
-from memory.providers.composition import embedder
-from memory.providers.vault import CHECK_FILE
+from memory.providers.composition import embedder, vault_used_before
 from memory.services.clock import now
 from memory.services.findings import Finding, worst
 from memory.services.jobs import RUN_DUE_WORK
@@ -211,10 +209,10 @@ def _worker(work: _Work) -> Finding:
 
 
 def _keys() -> Finding:
-    if not (Path(settings.KEYS_DIRECTORY) / CHECK_FILE).exists():
-        # Opening it would set it up, and a check changes nothing.
-        return Finding("keys", "failing", "The key vault is not there, or was never set up.", "python3 manage.py up")
     try:
+        if not vault_used_before():
+            # Opening it would set it up, and a check changes nothing.
+            return Finding("keys", "failing", "The key vault was never set up, or is gone.", "python3 manage.py up")
         keyring().vault.verify()
     except LociError as error:
         return Finding("keys", "failing", error.message)

@@ -1,0 +1,39 @@
+"""What the arms need to know about an owner's rows before they search."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Final
+from uuid import UUID
+
+from django.db import connection
+
+OWNER: Final = """
+    SELECT coalesce(s.n, 0), coalesce(s.total, 0),
+           (SELECT greatest(c.reltuples, 0) FROM memory_memoryvector v JOIN pg_class c ON c.oid = v.tableoid
+            WHERE v.owner_id = %(owner)s LIMIT 1)
+    FROM (SELECT) AS one LEFT JOIN memory_lexstats s ON s.owner_id = %(owner)s
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class OwnerStatistics:
+    """Numbers of one owner.
+
+    Attributes:
+        rows: memories in the postings, which are the live ones.
+        total_length: their summed length in words.
+        partition_rows: rows in the owner's partition of vectors, from the planner's statistics; 0 when unknown.
+    """
+
+    rows: int
+    total_length: int
+    partition_rows: float
+
+
+def owner_statistics(owner_id: UUID) -> OwnerStatistics:
+    """Read an owner's numbers in one statement."""
+    with connection.cursor() as cursor:
+        cursor.execute(OWNER, {"owner": owner_id})
+        rows, total, partition_rows = cursor.fetchone()
+    return OwnerStatistics(rows, total, partition_rows or 0)
