@@ -5,12 +5,13 @@ import django.contrib.auth.validators
 import django.contrib.postgres.fields
 import django.db.models.deletion
 import django.utils.timezone
-import memory.ids
-import memory.models.encrypted
-import memory.models.tenancy
 import pgvector.django.halfvec
 from django.conf import settings
 from django.db import migrations, models
+
+import memory.ids
+import memory.models.encrypted
+import memory.models.tenancy
 
 
 class Migration(migrations.Migration):

@@ -1,0 +1,1 @@
+"""What protects people: personal data in text, and text that tries to give orders."""

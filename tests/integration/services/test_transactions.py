@@ -10,7 +10,8 @@ from django.db import connection
 
 from memory.providers import composition
 from memory.providers.stub_embedder import StubEmbedder
-from memory.services import embedding, recall as recall_module
+from memory.services import embedding
+from memory.services import recall as recall_module
 from memory.services.actors import Actor
 from memory.services.changes import change_memory
 from memory.services.context import build_context
