@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import ClassVar
 
 
-class RuntimeFault(Exception):  # noqa: N818 - Python has a RuntimeError already
+class RuntimeFault(Exception):
     """The product cannot be run as it stands."""
 
     code: ClassVar[str] = "runtime"

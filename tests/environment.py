@@ -26,7 +26,14 @@ def test_home() -> Path:
 HOME = test_home()
 MODEL_CACHE = Path(os.environ.get("LOCI_TEST_CACHE_DIR") or HOME / "cache")
 
-FOREIGN = ("DATABASE_URL", "KEYS_DATABASE_URL", "DATABASE_SCHEMA_URL", "LLM_BASE_URL", "EMBEDDING_BASE_URL", "LOCI_MASTER_KEY_FILE")
+FOREIGN = (
+    "DATABASE_URL",
+    "DATABASE_SCHEMA_URL",
+    "KEYS_DATABASE_URL",
+    "LLM_BASE_URL",
+    "EMBEDDING_BASE_URL",
+    "LOCI_MASTER_KEY_FILE",
+)
 OWN = {
     "DJANGO_SETTINGS_MODULE": "config.settings",
     "LOCI_DATA_DIR": str(HOME / "data"),

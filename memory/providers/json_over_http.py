@@ -30,7 +30,7 @@ TOO_MANY_REQUESTS = 429
 SERVER_ERROR = 500
 
 
-class Unreachable(Exception):  # noqa: N818 - continues a sentence: "the server is unreachable"
+class Unreachable(Exception):
     """A provider gave no answer that can be read; the message is safe to show."""
 
 

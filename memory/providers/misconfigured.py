@@ -5,7 +5,7 @@ from __future__ import annotations
 from memory.errors import LociError
 
 
-class ProviderMisconfigured(LociError):  # noqa: N818 - named like the other domain errors
+class ProviderMisconfigured(LociError):
     """A provider's settings cannot be used as they stand. Nothing was started."""
 
     code = "provider.misconfigured"

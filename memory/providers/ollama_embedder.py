@@ -16,7 +16,7 @@ LEGACY_PATH = "/api/embeddings"
 NO_SUCH_PATH = frozenset({404, 405})
 
 
-class _NotSpoken(Exception):  # noqa: N818 - not an error, a step of the search
+class _NotSpoken(Exception):
     """The server has no such path."""
 
 
