@@ -44,6 +44,9 @@ _PHRASE = re.compile(
 _PIN = re.compile(
     r"(?<![a-z])pin(?:\s(?:code|number))?(?:\s{0,3}[:=]\s{0,3}|\sis\s)([0-9]{4,8})(?![0-9])", re.IGNORECASE
 )
+_PASSWORD = re.compile(r"pass|pwd|contraseña", re.IGNORECASE)
+# The password is "getting old", "written down", "usually long".
+_SENTENCE_ENDINGS: Final = ("ing", "ed", "ten", "ly")
 _TRAILING: Final = ".,;:)]}>"
 
 # After "the password is", these words go on with a sentence and are no password.
@@ -120,11 +123,15 @@ def _credential_value(match: re.Match[str]) -> tuple[int, int] | None:
     value = match.group(4).rstrip(_TRAILING)
     if len(value) < 2 or value.casefold() in _PROSE:
         return None
-    if match.group(1).strip(" \n\t\"'")[:1].isalpha() and value.isalpha() and value.islower():
-        # A plain word after a verb is a password only where the sentence ends with it.
-        rest = match.string[match.start(4) + len(value) :][:2]
-        if rest.strip(" ") and rest[0] not in ".,;!?\n)":
-            return None
-        if rest.startswith(" "):
-            return None
+    spoken = match.group(1).strip()[:1].isalpha()
+    if spoken and value.isalpha() and value.islower() and not _stands_for_itself(match, value):
+        return None
     return match.start(4), match.start(4) + len(value)
+
+
+def _stands_for_itself(match: re.Match[str], value: str) -> bool:
+    """Tell whether a plain word after "is" can be the secret itself and not the sentence going on."""
+    after = match.start(4) + len(value)
+    if not match.string.startswith(" ", after):
+        return True
+    return _PASSWORD.match(match.group()) is not None and not value.endswith(_SENTENCE_ENDINGS)
