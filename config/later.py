@@ -1,7 +1,7 @@
 """Start a process once another one listens: `python -m config.later HOST PORT PATIENCE COMMAND…`.
 
-The worker is started this way. Both it and the web process take a second or two of computing to come up, and people wait
-for the web process only. Standard library only, so that waiting costs nothing.
+The worker is started this way. Both it and the web process take a second or two of computing to come up, and people
+wait for the web process only. Standard library only, so that waiting costs nothing.
 """
 
 from __future__ import annotations

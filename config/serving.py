@@ -86,17 +86,23 @@ def port_is_free(host: str, port: int) -> bool:
 
 
 def ask_health(host: str, port: int) -> dict[str, Any] | None:
-    """Ask a web process of this machine for its health; None while it does not answer usably."""
+    """Ask a web process of this machine for its health.
+
+    Returns:
+        What it says, None while nothing answers, and an empty object for an answer that is none of ours.
+    """
     connection = http.client.HTTPConnection(ANY_ADDRESS.get(host, host), port, timeout=ANSWER_TIMEOUT)
     try:
         connection.request("GET", HEALTH_PATH, headers={"Host": _allowed_host(), "Accept": "application/json"})
         answer = connection.getresponse()
         body = json.loads(answer.read())
-    except (OSError, http.client.HTTPException, ValueError):
+    except OSError:
         return None
+    except (http.client.HTTPException, ValueError):
+        return {}
     finally:
         connection.close()
-    return body if isinstance(body, dict) and "status" in body and "checks" in body else None
+    return body if isinstance(body, dict) and "status" in body and "checks" in body else {}
 
 
 def _allowed_host() -> str:

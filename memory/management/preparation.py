@@ -57,8 +57,8 @@ def check_owners() -> None:
     if missing:
         raise KeysUnavailable(
             f"The key vault has no keys for {missing} owners of this database, so their texts cannot be read. Nothing "
-            "was started or changed. Restore the vault's directory together with its master key, or name the right "
-            "one in LOCI_KEYS_DIR."
+            "was started or changed. Restore the vault together with its master key, or name the right one in "
+            "LOCI_KEYS_DIR or KEYS_DATABASE_URL."
         )
 
 

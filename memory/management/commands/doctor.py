@@ -104,7 +104,7 @@ def _server() -> Finding:
         return Finding(name, "degraded", "Loci does not run on this data directory.", "python3 manage.py up")
     answer = serving.ask_health(settings.LOCI_HOST, settings.LOCI_PORT)
     where = serving.address(settings.LOCI_HOST, settings.LOCI_PORT)
-    if answer is None:
+    if not answer:
         return Finding(
             name,
             "degraded",
@@ -151,6 +151,6 @@ def _owners() -> Finding:
             name,
             "failing",
             f"The vault has no keys for {missing} owners; their texts cannot be read.",
-            "Restore the vault's directory, or name the right one in LOCI_KEYS_DIR.",
+            "Restore the vault, or name the right one in LOCI_KEYS_DIR or KEYS_DATABASE_URL.",
         )
     return Finding(name, "ok", "The vault has the keys of every owner.")

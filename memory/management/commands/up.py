@@ -30,6 +30,7 @@ from runtime.postgres.provision import provision
 from runtime.processes import Service, Supervisor
 
 POLL: Final = 0.1
+SLOW_POLL: Final = 5.0
 PATIENCE: Final = 120.0
 LATER: Final = (
     "New agent keys: `python3 manage.py agent key NAME`. A new password: `python3 manage.py owner password NAME`."
@@ -156,9 +157,12 @@ class Command(BaseCommand):
     def _announce(self, host: str, port: int, ended: threading.Event, with_worker: bool) -> None:
         """Wait until the web process answers, and say so once."""
         deadline = time.monotonic() + PATIENCE
-        while not ended.wait(POLL):
+        pause = POLL
+        while not ended.wait(pause):
             answer = serving.ask_health(host, port)
-            if answer is not None:
+            # Something that answers wrongly writes a page of its log for each question.
+            pause = POLL if answer is None else SLOW_POLL
+            if answer:
                 self._say(f"Loci is ready at {serving.address(host, port)} after {_seconds_since_start():.1f} s.")
                 # A worker that has just been started has not reported yet.
                 expected = {"worker"} if with_worker else set()

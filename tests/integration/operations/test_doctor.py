@@ -197,6 +197,23 @@ class TestKeyPlaces:
         assert {finding.status for finding in key_findings(None)} == {"ok"}
 
 
+@pytest.mark.parametrize(
+    ("url", "status"),
+    [
+        ("postgresql://keys@db.example/vault", "ok"),
+        ("postgresql://keys@db.example/loci", "failing"),
+        ("postgresql://keys@db.example:5432/loci", "failing"),
+        ("postgresql://keys@db.example:5433/loci", "ok"),
+        ("not an address", "failing"),
+    ],
+)
+def test_a_vault_in_a_database(settings: Any, tmp_path: Path, url: str, status: str) -> None:
+    settings.DATA_DIRECTORY, settings.KEYS_DATABASE_URL = tmp_path / "data", url
+    settings.DATABASES = {"default": {"HOST": "db.example", "PORT": "", "NAME": "loci"}}
+    found = {finding.name: finding.status for finding in key_findings(None)}
+    assert found == {"key places": "ok", "key modes": "ok", "key database": status}
+
+
 def test_the_worst_counts() -> None:
     assert worst([]) == "ok"
     findings = [Finding("a", "ok", ""), Finding("b", "failing", ""), Finding("c", "degraded", "")]
