@@ -42,6 +42,7 @@ def list_profiles(*, actor: Actor) -> list[dict[str, Any]]:
 def get_profile(*, actor: Actor, name: str) -> dict[str, Any]:
     """Describe one profile as it stands for the owner; raises NotFound for another name."""
     actor.require(Permission.READ)
+    shipped(name)
     with owner_scope(actor.owner_id):
         version = ProfileOverride.objects.filter(profile=name).aggregate(last=Max("version"))["last"] or 0
         return describe(effective_profile(actor, name), version=version)

@@ -120,7 +120,8 @@ def _write(
     order = sorted(ready, key=lambda index: (ready[index].content_hash, index))
     vector_at = {index: place for place, index in enumerate(fresh)}
     with owner_scope(actor.owner_id):
-        rows = {index: build_row(ready[index], actor=actor, target=target, now=moment) for index in order}
+        # Made in the caller's order, which their ids keep; written in the sorted one.
+        rows = {index: build_row(ready[index], actor=actor, target=target, now=moment) for index in sorted(ready)}
         inserted: set[UUID] = set()
         for part in ([i for i in order if i in vector_at], [i for i in order if i not in vector_at]):
             if part:
