@@ -49,3 +49,9 @@ def action_of(view: APIView, method: str | None) -> Action | None:
     """Give what a view's method needs; None for methods that the view does not have."""
     actions: Mapping[str, Action] = getattr(view, "actions", {})
     return actions.get("GET" if method == "HEAD" else method or "")
+
+
+def is_public(view: APIView) -> bool:
+    """Tell whether every method that a view has is public, so that the others are refused for what they are."""
+    actions: Mapping[str, Action] = getattr(view, "actions", {})
+    return bool(actions) and all(action.public for action in actions.values())

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from rest_framework.permissions import BasePermission
 from rest_framework.request import Request
 
-from memory.api.actions import action_of
+from memory.api.actions import action_of, is_public
 from memory.services.actors import Actor
 
 if TYPE_CHECKING:
@@ -23,7 +23,7 @@ class HasScope(BasePermission):
     def has_permission(self, request: Request, view: APIView) -> bool:
         """Tell whether the caller is known; raises PermissionRefused when the permission is missing."""
         action = action_of(view, request.method)
-        if action is not None and action.public:
+        if action.public if action else is_public(view):
             return True
         if not isinstance(request.auth, Actor):
             return False
