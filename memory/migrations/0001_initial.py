@@ -329,7 +329,12 @@ class Migration(migrations.Migration):
                 ("is_question", models.BooleanField(default=False)),
                 ("has_time", models.BooleanField(default=False)),
                 ("has_number", models.BooleanField(default=False)),
-                ("speaker_hash", models.BigIntegerField(blank=True, null=True)),
+                (
+                    "speaker_hashes",
+                    django.contrib.postgres.fields.ArrayField(
+                        base_field=models.BigIntegerField(), default=list, size=None
+                    ),
+                ),
                 (
                     "name_hashes",
                     django.contrib.postgres.fields.ArrayField(

@@ -81,7 +81,7 @@ class Memory(TenantModel):
     is_question = models.BooleanField(default=False)
     has_time = models.BooleanField(default=False)
     has_number = models.BooleanField(default=False)
-    speaker_hash = models.BigIntegerField(null=True, blank=True)
+    speaker_hashes = ArrayField(models.BigIntegerField(), default=list)
     name_hashes = ArrayField(models.BigIntegerField(), default=list)
     analyzer_version = models.PositiveSmallIntegerField()
 

@@ -90,7 +90,7 @@ class Ready:
     length: int
     content_hash: bytes
     labels: list[tuple[int, int]]
-    speaker_hash: int | None
+    speaker_hashes: list[int]
     name_hashes: list[int]
     notes: list[dict[str, str]] = field(default_factory=list)
     position: int | None = None
@@ -119,8 +119,8 @@ def make_ready(draft: Draft, *, ring: OwnerRing) -> Ready:
             {"code": "injection.marked", "message": "The text reads like instructions to a model and is marked so."}
         )
     speaker = _line(draft.speaker, "speaker")
-    signals = text_signals(text, speaker=speaker)
     analysed = analyse(f"{speaker}: {text}" if speaker else text)
+    signals = text_signals(text, speaker=speaker, analysis=analysed)
     source = _line(draft.source, "source")
     tags, topics = _labels(draft.tags, "tags"), _labels(draft.topics, "topics")
     return Ready(
@@ -149,7 +149,7 @@ def make_ready(draft: Draft, *, ring: OwnerRing) -> Ready:
         length=min(analysed.length, MAX_SMALLINT),
         content_hash=ring.digest(" ".join(text.split())),
         labels=_hashed_labels(ring, tags=tags, topics=topics, source=source, speaker=speaker, names=signals.names),
-        speaker_hash=ring.name(speaker.casefold()) if speaker else None,
+        speaker_hashes=sorted(ring.name(word) for word in signals.speaker),
         name_hashes=sorted(ring.name(name) for name in signals.names),
         notes=notes,
     )

@@ -84,7 +84,7 @@ def build_row(ready: Ready, *, actor: Actor, target: Target, now: datetime, sess
         is_question=signals.is_question,
         has_time=signals.has_time,
         has_number=signals.has_number,
-        speaker_hash=ready.speaker_hash,
+        speaker_hashes=ready.speaker_hashes,
         name_hashes=ready.name_hashes,
         analyzer_version=ANALYZER_VERSION,
     )
@@ -173,7 +173,8 @@ def insert_postings(rows: Sequence[tuple[Memory, dict[int, int], int]]) -> None:
             """INSERT INTO memory_lexstats (owner_id, n, total) VALUES (%s, %s, %s)
             ON CONFLICT (owner_id) DO UPDATE
             SET n = memory_lexstats.n + excluded.n, total = memory_lexstats.total + excluded.total""",
-            [owner_id, len(rows), sum(length for _, _, length in rows)],
+            # A text without any word has no posting by which it could be taken out of the count again.
+            [owner_id, sum(1 for _, terms_of, _ in rows if terms_of), sum(length for _, _, length in rows)],
         )
 
 

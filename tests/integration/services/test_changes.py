@@ -154,6 +154,24 @@ class TestArchive:
         assert caught.value.machine_code == "memory.not_live"
 
 
+    def test_statistics_follow_every_way(self, alice: Actor) -> None:
+        wordless = remember(actor=alice, draft=Draft(text="?!")).memory_id
+        worded = remember(actor=alice, draft=Draft(text="The old pump squeaks.")).memory_id
+        with owner_scope(alice.owner_id):
+            before = LexStats.objects.get()
+        assert (before.n, before.total) == (1, 4)
+        change_memory(actor=alice, memory_id=worded, changes={"text": "The old pump squeaks again."})
+        archive_memory(actor=alice, memory_id=wordless)
+        with owner_scope(alice.owner_id):
+            after = LexStats.objects.get()
+        assert (after.n, after.total) == (1, 5)
+        restore_memory(actor=alice, memory_id=wordless)
+        archive_memory(actor=alice, memory_id=worded)
+        with owner_scope(alice.owner_id):
+            emptied = LexStats.objects.get()
+        assert (emptied.n, emptied.total) == (0, 0)
+
+
 class TestDelete:
     def test_an_agents_delete_archives(self, alice: Actor, make_agent: Callable[..., Any]) -> None:
         agent, _ = make_agent(alice)
