@@ -1,0 +1,146 @@
+"""The schema is sound, and the server keeps to it whatever is sent."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from io import StringIO
+from typing import Any
+
+import pytest
+import schemathesis
+from django.core.management import call_command
+from django.core.signals import request_finished, request_started
+from django.core.wsgi import get_wsgi_application
+from django.db import close_old_connections
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+from schemathesis.checks import not_a_server_error
+from schemathesis.config import SchemathesisConfig
+from schemathesis.specs.openapi.checks import (
+    allow_header_conformance,
+    content_type_conformance,
+    negative_data_rejection,
+    response_headers_conformance,
+    response_schema_conformance,
+    status_code_conformance,
+)
+
+from memory.api.urls import urlpatterns
+from memory.models import AgentKey, owner_scope
+from memory.services.actors import Actor, Permission
+from tests.integration.api.conftest import API, Client, remember
+
+CHECKS = [
+    not_a_server_error,
+    status_code_conformance,
+    content_type_conformance,
+    response_headers_conformance,
+    response_schema_conformance,
+    allow_header_conformance,
+]
+OPERATIONS = sorted(
+    action.id
+    for pattern in urlpatterns
+    for action in getattr(getattr(pattern.callback, "cls", None), "actions", {}).values()
+)
+EXAMPLES = 15
+
+
+@pytest.fixture(scope="module")
+def described() -> Any:
+    """The schema as the server gives it, bound to the server in this process."""
+    config = SchemathesisConfig.from_dict({"generation": {"with-security-parameters": False}})
+    return schemathesis.openapi.from_wsgi(f"{API}/schema", get_wsgi_application(), config=config)
+
+
+@pytest.fixture
+def rows(agent: Client, colleague: Client, woman: Client) -> dict[str, str]:
+    """Rows that half of the requests ask for; the other half ask for ids that are drawn."""
+    memory = remember(agent, "Alice drinks tea.")
+    session = agent.json("post", "/turns", {"session": "trip", "turns": [{"text": "hello there"}]}).json()["session_id"]
+    with owner_scope(colleague.actor.owner_id):
+        key = AgentKey.objects.get(agent_id=colleague.actor.agent_id)
+    return {
+        "memory_id": memory,
+        "session_id": session,
+        "recall_id": agent.json("post", "/recall", {"query": "tea"}).json()["recall_id"],
+        "agent_id": str(colleague.actor.agent_id),
+        "key_id": str(key.pk),
+        "group_id": woman.json("post", "/groups", {"kind": "project", "name": "moon"}).json()["id"],
+        "name": "default",
+    }
+
+
+@pytest.fixture
+def one_connection(rows: dict[str, str]) -> Iterator[None]:
+    """Keep the test's transaction open although the server ends its requests, as Django's own test client does.
+
+    It stands after the rows, since that client connects the signals again.
+    """
+    for signal in (request_started, request_finished):
+        signal.disconnect(close_old_connections)
+    yield
+    for signal in (request_started, request_finished):
+        signal.connect(close_old_connections)
+
+
+def test_the_schema_is_valid_and_draws_no_warning() -> None:
+    out = StringIO()
+    call_command("spectacular", validate=True, fail_on_warn=True, stdout=out)
+    assert "openapi: 3" in out.getvalue()
+
+
+def test_the_schema_names_every_operation_once(described: Any) -> None:
+    named = [result.ok().definition.raw["operationId"] for result in described.get_all_operations()]
+    assert sorted(named) == OPERATIONS
+
+
+def test_the_schema_is_served_to_anyone(anonymous: Client) -> None:
+    response = anonymous.json("get", "/schema")
+    assert response.status_code == 200
+    assert response["Content-Type"] == "application/vnd.oai.openapi+json"
+    assert response["Cache-Control"] == "no-store"
+    document = response.json()
+    assert set(document["components"]["securitySchemes"]) == {"agentKey", "agentKeyHeader", "session"}
+    yaml = anonymous.json("get", "/schema", Accept="application/vnd.oai.openapi")
+    assert yaml.content.startswith(b"openapi: 3")
+
+
+def can_be_broken(operation: dict[str, Any]) -> bool:
+    """Tell whether anything can be sent that the schema forbids; any text is a good name."""
+    constrained = [one for one in operation.get("parameters", ()) if one["schema"] != {"type": "string"}]
+    return bool(constrained) or "requestBody" in operation
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("operation_id", OPERATIONS)
+def test_an_operation_keeps_to_the_schema(
+    described: Any,
+    one_connection: None,
+    alice: Actor,
+    make_agent: Callable[..., tuple[Actor, str]],
+    rows: dict[str, str],
+    operation_id: str,
+) -> None:
+    _, secret = make_agent(alice, "tester", scopes=list(Permission))
+    operation = described.find_operation_by_id(operation_id)
+
+    def check(case: Any, real: bool, checks: list[Any]) -> None:
+        if real:
+            case.path_parameters = {name: rows[name] for name in case.path_parameters or {}}
+        response = case.call(headers={"Authorization": f"Bearer {secret}"})
+        case.validate_response(response, checks=checks)
+
+    once = settings(
+        max_examples=EXAMPLES,
+        derandomize=True,
+        database=None,
+        deadline=None,
+        suppress_health_check=list(HealthCheck),
+    )
+    good = operation.as_strategy(generation_mode=schemathesis.GenerationMode.POSITIVE)
+    once(given(case=good, real=st.booleans())(lambda case, real: check(case, real, CHECKS)))()
+    if not can_be_broken(operation.definition.raw):
+        return
+    bad = operation.as_strategy(generation_mode=schemathesis.GenerationMode.NEGATIVE)
+    once(given(case=bad)(lambda case: check(case, False, [*CHECKS, negative_data_rejection])))()
