@@ -96,14 +96,14 @@ def anchors(path: Path) -> set[str]:
     return {re.sub(r"[^\w\- ]", "", title.lower()).strip().replace(" ", "-") for title in titles}
 
 
-@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.relative_to(PROJECT).as_posix())
-def test_links_lead_somewhere(page: Path) -> None:
+@pytest.mark.parametrize("document", PAGES, ids=lambda document: document.relative_to(PROJECT).as_posix())
+def test_links_lead_somewhere(document: Path) -> None:
     dead = []
-    for target in LINK.findall(CODE_BLOCK.sub("", text(page))):
+    for target in LINK.findall(CODE_BLOCK.sub("", text(document))):
         if re.match(r"[a-z]+:", target):
             continue
         file, _, anchor = target.partition("#")
-        found = (page.parent / file).resolve() if file else page
+        found = (document.parent / file).resolve() if file else document
         if not found.exists() or (anchor and found.suffix == ".md" and anchor not in anchors(found)):
             dead.append(target)
     assert dead == []
@@ -124,10 +124,10 @@ def test_every_page_can_be_reached_from_the_first() -> None:
 DECISIONS = sorted((DOCS / "decisions").glob("[0-9]*.md"))
 
 
-@pytest.mark.parametrize("page", DECISIONS, ids=lambda page: page.stem)
-def test_decisions_have_their_form(page: Path) -> None:
-    content = text(page)
-    assert re.match(rf"# {int(page.name[:4])}\. ", content)
+@pytest.mark.parametrize("document", DECISIONS, ids=lambda document: document.stem)
+def test_decisions_have_their_form(document: Path) -> None:
+    content = text(document)
+    assert re.match(rf"# {int(document.name[:4])}\. ", content)
     assert [part for part in DECISION_PARTS if f"\n{part}\n" not in content] == []
 
 

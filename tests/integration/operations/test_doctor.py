@@ -207,9 +207,12 @@ class TestKeyPlaces:
         ("not an address", "failing"),
     ],
 )
-def test_a_vault_in_a_database(settings: Any, tmp_path: Path, url: str, status: str) -> None:
+def test_a_vault_in_a_database(
+    settings: Any, monkeypatch: pytest.MonkeyPatch, tmp_path: Path, url: str, status: str
+) -> None:
     settings.DATA_DIRECTORY, settings.KEYS_DATABASE_URL = tmp_path / "data", url
-    settings.DATABASES = {"default": {"HOST": "db.example", "PORT": "", "NAME": "loci"}}
+    for name, value in (("HOST", "db.example"), ("PORT", ""), ("NAME", "loci")):
+        monkeypatch.setitem(settings.DATABASES["default"], name, value)
     found = {finding.name: finding.status for finding in key_findings(None)}
     assert found == {"key places": "ok", "key modes": "ok", "key database": status}
 
