@@ -417,6 +417,7 @@ class Migration(migrations.Migration):
                             "owner",
                             models.ForeignKey(
                                 db_index=False,
+                                editable=False,
                                 on_delete=django.db.models.deletion.DO_NOTHING,
                                 related_name="+",
                                 to="memory.owner",
@@ -457,6 +458,7 @@ class Migration(migrations.Migration):
                     "owner",
                     models.ForeignKey(
                         db_index=False,
+                        editable=False,
                         on_delete=django.db.models.deletion.DO_NOTHING,
                         related_name="+",
                         to="memory.owner",
@@ -575,6 +577,7 @@ class Migration(migrations.Migration):
                             "owner",
                             models.ForeignKey(
                                 db_index=False,
+                                editable=False,
                                 on_delete=django.db.models.deletion.DO_NOTHING,
                                 related_name="+",
                                 to="memory.owner",

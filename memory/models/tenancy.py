@@ -95,14 +95,9 @@ class TenantManager(models.Manager.from_queryset(TenantQuerySet)):  # type: igno
         return queryset
 
 
-class TenantModel(models.Model):
-    """Base of every model whose rows belong to an owner.
+class OwnedRow(models.Model):
+    """Base of owned tables; those without an id of their own have a key that begins with the owner."""
 
-    In the database the primary key is `(owner_id, id)`, foreign keys between owned tables are composite, and
-    row-level security is forced; the migration operation `TenantTable` does that.
-    """
-
-    id = models.UUIDField(primary_key=True, default=new_id, editable=False)
     owner = models.ForeignKey(
         "memory.Owner", on_delete=models.DO_NOTHING, related_name="+", editable=False, db_index=False
     )
@@ -120,29 +115,23 @@ class TenantModel(models.Model):
         claim(self)
         super().save(*args, **kwargs)
 
+
+class TenantModel(OwnedRow):
+    """Base of every model whose rows belong to an owner and have an id.
+
+    In the database the primary key is `(owner_id, id)`, foreign keys between owned tables are composite, and
+    row-level security is forced; the migration operation `TenantTable` does that.
+    """
+
+    id = models.UUIDField(primary_key=True, default=new_id, editable=False)
+
+    class Meta(OwnedRow.Meta):
+        abstract = True
+
     def delete(self, using: str | None = None, keep_parents: bool = False) -> tuple[int, dict[str, int]]:
         """Delete the row within the current owner's scope."""
         queryset = type(self)._base_manager.using(using) if using else type(self)._base_manager
         return queryset.filter(pk=self.pk).delete()
-
-
-class OwnedRow(models.Model):
-    """Base of owned tables without an id of their own; their key begins with the owner."""
-
-    owner = models.ForeignKey("memory.Owner", on_delete=models.DO_NOTHING, related_name="+", db_index=False)
-
-    objects: ClassVar[TenantManager] = TenantManager()
-
-    class Meta:
-        abstract = True
-        base_manager_name = "objects"
-
-    owner_id: UUID
-
-    def save(self, *args: Any, **kwargs: Any) -> None:
-        """Insert or update the row within the current owner's scope."""
-        claim(self)
-        super().save(*args, **kwargs)
 
 
 class TenantForeignKey(models.ForeignKey):  # type: ignore[type-arg]
