@@ -40,6 +40,10 @@ class Strict(serializers.Serializer[Any]):
         return values
 
 
+class NoBody(Strict):
+    """No members at all, for methods that take nothing: what is sent there would be passed over silently."""
+
+
 class Query(Strict):
     """Query parameters; lists are given by naming a parameter several times."""
 

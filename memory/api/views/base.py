@@ -7,6 +7,7 @@ from typing import Any, ClassVar
 from uuid import UUID
 
 from django.http import HttpRequest
+from rest_framework.permissions import SAFE_METHODS
 from rest_framework.request import Request
 from rest_framework.response import Response
 from rest_framework.views import APIView
@@ -14,7 +15,7 @@ from rest_framework.views import APIView
 from memory.api.actions import Action, action_of
 from memory.api.authentication import actor_of
 from memory.api.negotiation import HeaderNegotiation
-from memory.api.serializers.base import NoQuery, Values
+from memory.api.serializers.base import NoBody, NoQuery, Values
 from memory.api.serializers.fields import parse_uuid
 from memory.errors import NotFound
 from memory.services.actors import Actor
@@ -71,6 +72,8 @@ class LociView(APIView):
         action = action_of(self, request.method)
         if action is not None:
             self.query = (action.query or NoQuery).read(request.query_params)  # type: ignore[attr-defined]
+            if action.body is None and request.method not in SAFE_METHODS:
+                NoBody().run_validation(request.data)
 
     def body(self, *, partial: bool = False) -> Values:
         """Check the body with the action's serializer; raises ValidationError or a domain error."""

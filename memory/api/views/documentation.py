@@ -8,8 +8,10 @@ from typing import Any
 from drf_spectacular.generators import SchemaGenerator
 from drf_spectacular.renderers import OpenApiJsonRenderer, OpenApiYamlRenderer
 from drf_spectacular.views import SpectacularAPIView, SpectacularSwaggerSplitView
+from rest_framework.renderers import JSONRenderer
 from rest_framework.request import Request
 from rest_framework.response import Response
+from rest_framework.views import APIView
 
 
 @cache
@@ -18,31 +20,40 @@ def described() -> Any:
     return SchemaGenerator().get_schema(request=None, public=True)  # type: ignore[no-untyped-call]
 
 
-class SchemaView(SpectacularAPIView):
-    """The OpenAPI schema, as JSON or YAML by the Accept header."""
+class Described(APIView):
+    """What both descriptions share: anyone may read them, nobody may keep them, errors are JSON like everywhere."""
 
     schema = None
     throttle_classes = ()
+
+    def handle_exception(self, exc: Exception) -> Response:
+        """Write an error as JSON, although the answers themselves are none."""
+        self.request.accepted_renderer = JSONRenderer()
+        self.request.accepted_media_type = JSONRenderer.media_type
+        return super().handle_exception(exc)
+
+    def finalize_response(self, request: Request, response: Response, *args: Any, **kwargs: Any) -> Response:
+        """Forbid every cache to keep the answer: the page holds its reader's CSRF token."""
+        response = super().finalize_response(request, response, *args, **kwargs)
+        response["Cache-Control"] = "no-store"
+        return response
+
+
+class SchemaView(Described, SpectacularAPIView):
+    """The OpenAPI schema, as JSON or YAML by the Accept header."""
+
     renderer_classes = [OpenApiJsonRenderer, OpenApiYamlRenderer]
 
     def get(self, request: Request, *args: Any, **kwargs: Any) -> Response:
         """Give the schema."""
-        return Response(described(), headers={"Cache-Control": "no-store"})
+        return Response(described())
 
 
-class DocsView(SpectacularSwaggerSplitView):
+class DocsView(Described, SpectacularSwaggerSplitView):
     """Swagger UI from files of this server, with its start-up script at an address of its own.
 
     The template is ours since the packaged one has an inline style, which the content security policy refuses.
     """
 
-    schema = None
-    throttle_classes = ()
     template_name = "api/docs.html"
     url_name = "api:schema"
-
-    def finalize_response(self, request: Request, response: Response, *args: Any, **kwargs: Any) -> Response:
-        """Forbid every cache to keep the page, which holds the reader's CSRF token."""
-        response = super().finalize_response(request, response, *args, **kwargs)
-        response["Cache-Control"] = "no-store"
-        return response

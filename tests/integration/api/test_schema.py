@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Iterator
 from io import StringIO
 from typing import Any
@@ -12,6 +13,7 @@ from django.core.management import call_command
 from django.core.signals import request_finished, request_started
 from django.core.wsgi import get_wsgi_application
 from django.db import close_old_connections
+from drf_spectacular.renderers import OpenApiJsonRenderer
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from schemathesis.checks import not_a_server_error
@@ -26,6 +28,7 @@ from schemathesis.specs.openapi.checks import (
 )
 
 from memory.api.urls import urlpatterns
+from memory.api.views import documentation
 from memory.models import AgentKey, owner_scope
 from memory.services.actors import Actor, Permission
 from tests.integration.api.conftest import API, Client, remember
@@ -50,7 +53,11 @@ EXAMPLES = 15
 def described() -> Any:
     """The schema as the server gives it, bound to the server in this process."""
     config = SchemathesisConfig.from_dict({"generation": {"with-security-parameters": False}})
-    return schemathesis.openapi.from_wsgi(f"{API}/schema", get_wsgi_application(), config=config)
+    document = json.loads(OpenApiJsonRenderer().render(documentation.described()))
+    schema = schemathesis.openapi.from_dict(document, config=config)
+    schema.app = get_wsgi_application()
+    schema.location = f"{API}/schema"
+    return schema
 
 
 @pytest.fixture

@@ -81,7 +81,6 @@ def test_a_caller_is_held_to_its_rate(
     assert 0 < int(response["Retry-After"]) <= 60
     assert found["retry_after"] == int(response["Retry-After"])
     assert colleague.json(method, path, body).status_code < 300
-    assert agent.json("get", "/stats" if rate != "read" else "/recalls/x").status_code in (200, 404, 429)
 
 
 def test_rates_are_counted_apart(agent: Client, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -167,3 +166,26 @@ def test_a_body_in_chunks_without_a_length_is_read(agent: Client, alice: Actor, 
     assert response.status_code == {0: 422, 1: 400}.get(len(raw), 201)
     stored = [item["text"] for item in agent.json("get", "/memories").json()["items"]]
     assert stored == (["sent in pieces"] if len(raw) > 1 else [])
+
+
+@pytest.mark.parametrize("path", ["/docs", "/schema"])
+def test_errors_of_the_descriptions_are_problems_too(anonymous: Client, path: str) -> None:
+    problem(anonymous.json("post", path), 405, "method.not_allowed")
+    response = anonymous.json("get", path, Accept="image/png")
+    assert problem(response, 406, "accept.unsupported")
+    assert response["Cache-Control"] == "no-store"
+
+
+def test_what_would_be_passed_over_is_refused(agent: Client) -> None:
+    memory = remember(agent, "Tea is warm.")
+    problem(agent.json("post", f"/memories/{memory}/archive", {"reason": "old"}), 422, "field.unknown")
+    problem(agent.json("delete", f"/memories/{memory}", {"permanently": True}), 422, "field.unknown")
+    assert agent.json("get", f"/memories/{memory}").json()["status"] == "live"
+    assert agent.json("delete", f"/memories/{memory}", {}).status_code == 200
+
+
+def test_head_answers_like_get_without_a_body(agent: Client) -> None:
+    memory = remember(agent, "Tea is warm.")
+    response = agent.head(f"{API}/memories/{memory}")
+    assert (response.status_code, response.content, response["ETag"]) == (200, b"", '"1"')
+    assert agent.head(f"{API}/memories/x").status_code == 404

@@ -62,7 +62,7 @@ def test_an_asynchronous_server_streams_the_same_document(agent: Client, make_ag
     _, secret = make_agent(alice, "exporter", scopes=[Permission.TRANSFER])
 
     async def fetch() -> bytes:
-        response = await AsyncClient().get(f"{API}/export", headers={"Authorization": f"Bearer {secret}"})
+        response: Any = await AsyncClient().get(f"{API}/export", headers={"Authorization": f"Bearer {secret}"})
         assert isinstance(response, StreamingHttpResponse)
         assert response.is_async
         return b"".join([piece async for piece in response])
