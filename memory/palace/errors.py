@@ -61,5 +61,8 @@ def add_to_form(form: forms.Form, error: LociError) -> None:
     name = str(error.details.get("field", ""))
     name = FIELD_NAMES.get(name, name)
     problem = problem_of(error)
-    sentence = f"{problem.message} {problem.advice}".strip()
+    # Beside its field a sentence need not name it as the API does.
+    named, this = f"'{error.details.get('field', '')}'", "this field"
+    message = problem.message.replace(named, this)
+    sentence = f"{message[:1].upper()}{message[1:]} {problem.advice}".strip()
     form.add_error(name if name in form.fields else None, forms.ValidationError(sentence, code=problem.code))

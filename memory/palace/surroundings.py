@@ -47,7 +47,7 @@ def embedder_status(pending: int) -> EmbedderStatus:
         return EmbedderStatus("failing", "Search by meaning is unavailable; I search by words.", detail)
     if pending:
         return EmbedderStatus("pending", waiting, "They are found by words until then.")
-    return EmbedderStatus("ok", "Search by meaning works", f"{model.provider} / {model.model}")
+    return EmbedderStatus("ok", "Search by meaning is on", f"{model.provider} / {model.model}")
 
 
 def recent_cards(actor: Actor, word: str) -> list[Card]:

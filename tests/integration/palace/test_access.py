@@ -98,8 +98,9 @@ def test_changes_need_the_forms_own_mark(alice: Any, store: Callable[..., UUID],
 
 
 @pytest.mark.parametrize("path", ["/memories/none/", "/memories/1/", "/nowhere/"])
-def test_an_unknown_address_says_so(palace: Client, path: str) -> None:
-    answer = palace.get(path)
+def test_an_unknown_address_says_so(palace: Client, path: str, django_assert_num_queries: Any) -> None:
+    with django_assert_num_queries(0):
+        answer = palace.get(path)
     assert answer.status_code == 404
     assert "There is no page with this address" in answer.content.decode()
 

@@ -81,7 +81,7 @@ def test_a_missing_embedder_is_said(palace: Client, settings: Any) -> None:
         ({"content": "a\x00b"}, 422, "holds a NUL character"),
         ({"content": "x" * (256 * 1024 + 1)}, 413, "262144 are the limit"),
         ({"kind": "turn"}, 422, "Turns belong to a session"),
-        ({"kind": "rumour"}, 422, "kind is one of"),
+        ({"kind": "rumour"}, 422, "Kind is one of"),
         ({"category": "x" * 65}, 422, "at most 64 characters"),
         ({"importance": "0"}, 422, "greater than or equal to 1"),
         ({"importance": "11"}, 422, "less than or equal to 10"),
