@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import json
 import os
 import pwd
+import re
 import shutil
 import signal
 import socket
@@ -11,6 +13,7 @@ import subprocess
 import sys
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import psutil
 import pytest
@@ -96,6 +99,29 @@ def test_a_killed_up_leaves_nothing_that_hinders_the_next(installation: Installa
     assert installation.stop() == 0
     # The server that the killed one had started is not left over.
     assert not installation.cluster.status().running
+
+
+def test_the_conversation_of_the_readme_works(running: Installation) -> None:
+    if shutil.which("curl") is None or shutil.which("bash") is None:
+        pytest.skip("the conversation is written for curl and a shell")
+    readme = (PROJECT / "README.md").read_text(encoding="utf-8")
+    block = next(found for found in re.findall(r"```\n(.*?)```", readme, re.DOTALL) if "curl" in found)
+    script = re.sub(r"export KEY=\S+", f"export KEY={printed_key(running.log.read_text())}", block)
+    script = re.sub(r"export API=\S+", f"export API={running.address}/api/v1", script)
+    done = subprocess.run(["bash", "-euc", script], capture_output=True, text=True, timeout=60)
+    assert done.returncode == 0, done.stderr
+    remembered, asked, context = _documents(done.stdout)
+    assert remembered["id"] == asked["hits"][0]["memory"]["id"]
+    assert "tea" in context["text"]
+
+
+def _documents(text: str) -> list[Any]:
+    """Read JSON documents that stand one after the other."""
+    decoder, place, found = json.JSONDecoder(), 0, []
+    while place < len(text):
+        document, place = decoder.raw_decode(text, place)
+        found.append(document)
+    return found
 
 
 def test_a_second_up_says_that_one_is_running(running: Installation) -> None:
