@@ -10,7 +10,7 @@ from typing import TypeVar
 
 from django.core.management import call_command
 
-from memory.services import due_work
+from memory.services import due_work, retention
 
 logger = logging.getLogger(__name__)
 
@@ -24,6 +24,11 @@ class JobError(Exception):
 def run_due_work() -> dict[str, int]:
     """Do all work that is due now; gives the number of rows done by kind of work."""
     return _without_values(due_work.run_due_work)
+
+
+def remove_outdated() -> dict[str, int]:
+    """Remove what is kept for a while only; gives the number of rows removed by kind."""
+    return _without_values(retention.remove_outdated)
 
 
 def clear_sessions() -> None:

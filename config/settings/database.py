@@ -49,7 +49,8 @@ def connection(base: dict[str, Any], *, pool: dict[str, Any] | None) -> dict[str
         **base,
         "ENGINE": "django.db.backends.postgresql",
         "OPTIONS": options,
-        "CONN_MAX_AGE": 0 if pool is not None else 600,
+        # Each request under ASGI runs on a fresh thread, whose connection nobody would use again.
+        "CONN_MAX_AGE": 0,
         "CONN_HEALTH_CHECKS": True,
         "DISABLE_SERVER_SIDE_CURSORS": True,
         # Explicit, because a child process would otherwise put the test prefix on a name that has it already.

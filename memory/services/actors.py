@@ -150,6 +150,11 @@ def parse_scope(scope: Any) -> tuple[str, UUID | None]:
     raise InvalidScope(field="scope")
 
 
+def written_scope(visibility: str, group_id: UUID | None) -> str:
+    """Write a scope the way it is read: `owner`, `agent`, `squad:<id>` or `project:<id>`."""
+    return f"{visibility}:{group_id}" if visibility in (Visibility.SQUAD, Visibility.PROJECT) else str(visibility)
+
+
 def _target(actor: Actor, visibility: str, group_id: UUID | None) -> Target:
     if visibility == Visibility.OWNER:
         return Target(visibility, actor.owner_id)

@@ -13,7 +13,7 @@ from memory.crypto.keyring import keyring
 from memory.errors import Conflict, InvalidInput, NotFound
 from memory.models import Memory, MemoryVersion, Status, Visibility, owner_scope
 from memory.models.encrypted import reseal
-from memory.services.actors import UNSET, Actor, Permission, Target, write_target
+from memory.services.actors import UNSET, Actor, Permission, Target, write_target, written_scope
 from memory.services.clock import now
 from memory.services.drafts import Draft, Ready, make_ready
 from memory.services.embedding import embed_texts
@@ -74,7 +74,10 @@ def change_memory(
         if row is None:
             raise NotFound
         _require_current(row, version if version is not None else before.version)
-        _keep_version(row, actor, changes, "changed", moment)
+        former = {name: _plain(getattr(row, name)) for name in changes if name != "text"}
+        if target is not None:
+            former["scope"] = written_scope(row.visibility, row.group_id)
+        _keep_version(row, actor, former, moment)
         reseal(row)
         _apply(row, ready, moment)
         if target is not None:
@@ -119,8 +122,7 @@ def _require_current(row: Memory, version: int) -> None:
         raise Conflict("Only a live memory can be changed. Restore it first.", code="memory.not_live")
 
 
-def _keep_version(row: Memory, actor: Actor, changes: Mapping[str, Any], reason: str, moment: datetime) -> None:
-    former = {name: _plain(getattr(row, name)) for name in changes if name != "text"}
+def _keep_version(row: Memory, actor: Actor, former: Mapping[str, Any], moment: datetime) -> None:
     MemoryVersion.objects.create(
         memory_id=row.pk,
         number=row.version,
@@ -128,7 +130,7 @@ def _keep_version(row: Memory, actor: Actor, changes: Mapping[str, Any], reason:
         changes=former,
         actor=actor.label,
         sealed_for=row.sealing_agent_id,
-        reason=reason,
+        reason="changed",
         created_at=moment,
     )
 

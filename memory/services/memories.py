@@ -28,7 +28,7 @@ from memory.services.features import require_memory
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ListRequest:
-    """Which memories to list; empty means any. `statuses` is live and superseded ones when left out."""
+    """Which memories to list; empty means any. `statuses` is live ones when left out."""
 
     scope: Any = UNSET
     statuses: Sequence[str] = (Status.LIVE,)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
-from datetime import timedelta
 from typing import Any, Final
 from uuid import UUID
 
@@ -25,11 +24,11 @@ from memory.services.embedding import active_space
 from memory.services.features import require_memory
 from memory.services.profiles import effective_profile
 from memory.services.reinforcement import reinforce
+from memory.services.retention import EXPLANATIONS_KEPT
 from memory.text import limits
 from memory.text.tokens import term_frequencies
 
 MAX_LIMIT: Final = 100
-EXPLANATIONS_KEPT: Final = timedelta(days=7)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -96,17 +95,17 @@ def recall(*, actor: Actor, request: RecallRequest) -> Recalled:
 
     Raises:
         InvalidInput: the query or a filter cannot be used.
-        InvalidScope, NotFound, PermissionRefused: the scope, profile or session is not there or not readable.
+        InvalidScope, NotFound, PermissionRefused: the scope or profile is not there or not readable.
     """
     require_memory()
     actor.require(Permission.READ)
     text = limits.checked_query(request.query)
+    with owner_scope(actor.owner_id):
+        profile = _tuned(effective_profile(actor, request.profile), request)
     verdict = gate(text)
     recall_id = new_id()
     if verdict is not Verdict.RECALL:
-        return Recalled(recall_id, request.profile or "default", [], gate=verdict)
-    with owner_scope(actor.owner_id):
-        profile = _tuned(effective_profile(actor, request.profile), request)
+        return Recalled(recall_id, profile.name, [], gate=verdict)
     query = prepare_query(actor, text, request, wants_vector="dense" in profile.arms)
     with owner_scope(actor.owner_id):
         answer = search(query, profile, request, recall_id)

@@ -8,8 +8,8 @@ from rest_framework import serializers
 
 from memory.api.serializers.base import Strict
 from memory.api.serializers.fields import Moment, RawText, Word, Words, WriteScope
-from memory.models import AgentKey, GroupKind, Visibility
-from memory.services.actors import Permission
+from memory.models import AgentKey, GroupKind
+from memory.services.actors import Permission, written_scope
 
 
 class NewAgentSerializer(Strict):
@@ -66,8 +66,7 @@ class KeySerializer(serializers.Serializer[Any]):
 
     def get_default_scope(self, key: AgentKey) -> str:
         """Write the scope in the form that requests take."""
-        shared = key.default_visibility in (Visibility.SQUAD, Visibility.PROJECT)
-        return f"{key.default_visibility}:{key.default_group_id}" if shared else str(key.default_visibility)
+        return written_scope(key.default_visibility, key.default_group_id)
 
 
 class KeysSerializer(serializers.Serializer[Any]):

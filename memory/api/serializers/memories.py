@@ -23,7 +23,8 @@ from memory.api.serializers.fields import (
     Words,
     WriteScope,
 )
-from memory.models import Kind, Memory, Status, SummaryLevel, Tier, Visibility
+from memory.models import Kind, Memory, Status, SummaryLevel, Tier
+from memory.services.actors import written_scope
 from memory.services.drafts import STORABLE_TIERS
 from memory.services.remember import MAX_BATCH
 
@@ -191,8 +192,7 @@ class MemorySerializer(serializers.Serializer[Any]):
 
     def get_scope(self, row: Memory) -> str:
         """Write the scope in the form that requests take."""
-        shared = row.visibility in (Visibility.SQUAD, Visibility.PROJECT)
-        return f"{row.visibility}:{row.group_id}" if shared else str(row.visibility)
+        return written_scope(row.visibility, row.group_id)
 
     def get_tags(self, row: Memory) -> list[str]:
         """Give the tags, none as an empty list."""

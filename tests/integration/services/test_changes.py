@@ -95,7 +95,8 @@ class TestChange:
         assert found(one, "vault") == ["The vault opens at nine."]
         with pytest.raises(NotFound):
             history(actor=two, memory_id=memory_id)
-        assert [version.text for version in history(actor=one, memory_id=memory_id)] == ["The vault opens at nine."]
+        (before,) = history(actor=one, memory_id=memory_id)
+        assert (before.text, before.changes) == ("The vault opens at nine.", {"scope": "owner"})
 
     @pytest.mark.parametrize(
         ("changes", "error"),
@@ -152,7 +153,6 @@ class TestArchive:
         with pytest.raises(Conflict) as caught:
             change_memory(actor=alice, memory_id=memory_id, changes={"text": "Coffee."})
         assert caught.value.machine_code == "memory.not_live"
-
 
     def test_statistics_follow_every_way(self, alice: Actor) -> None:
         wordless = remember(actor=alice, draft=Draft(text="?!")).memory_id

@@ -1,0 +1,54 @@
+"""What is kept for a while only: answers under idempotency keys, explanations of recalls, archives past their time."""
+
+from __future__ import annotations
+
+from datetime import datetime, timedelta
+from typing import Final
+from uuid import UUID
+
+from memory.models import AuditEvent, IdempotencyRecord, Memory, Owner, RecallRecord, Status, owner_scope
+from memory.services.clock import now
+from memory.services.settings import current_settings
+from memory.services.writing import remove_from_indexes
+
+ANSWERS_KEPT: Final = timedelta(days=1)
+EXPLANATIONS_KEPT: Final = timedelta(days=7)
+ERASED_AT_ONCE: Final = 1_000
+
+
+def remove_outdated(*, at: datetime | None = None) -> dict[str, int]:
+    """Remove what is past its time, owner by owner; repeating it has no further effect.
+
+    Args:
+        at: the moment that counts as now.
+
+    Returns:
+        How many answers, explanations and archived memories were removed. Of one owner's archive at most 1,000
+        memories go in one run.
+    """
+    moment = at or now()
+    removed = {"answers": 0, "explanations": 0, "archived": 0}
+    for owner_id in Owner.objects.order_by("pk").values_list("pk", flat=True).iterator():
+        with owner_scope(owner_id):
+            answers = IdempotencyRecord.objects.filter(created_at__lte=moment - ANSWERS_KEPT)
+            removed["answers"] += answers.delete()[0]
+            explanations = RecallRecord.objects.filter(created_at__lte=moment - EXPLANATIONS_KEPT)
+            removed["explanations"] += explanations.delete()[0]
+            removed["archived"] += _erase_archive(moment)
+    return removed
+
+
+def _erase_archive(moment: datetime) -> int:
+    """Erase archived memories that are older than the owner's setting allows; 0 days keeps them for ever."""
+    days: int = current_settings()["values"]["archive_retention_days"]
+    if not days:
+        return 0
+    outdated = Memory.objects.filter(status=Status.ARCHIVED, archived_at__lte=moment - timedelta(days=days))
+    gone: list[UUID] = list(outdated.order_by("archived_at").values_list("pk", flat=True)[:ERASED_AT_ONCE])
+    if gone:
+        remove_from_indexes(gone)
+        Memory.objects.filter(pk__in=gone).delete()
+        AuditEvent.objects.create(
+            actor="system", verb="erase", object_kind="memory", reason="retention", count=len(gone), created_at=moment
+        )
+    return len(gone)
