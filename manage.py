@@ -24,6 +24,9 @@ def main():
     os.environ.setdefault("DJANGO_SETTINGS_MODULE", "config.settings")
     try:
         bootstrap.prepare(sys.argv)
+        if sys.argv[1:2] in (["test"], ["lint"]):
+            # Neither sees, nor makes, the data and keys of the user who runs it.
+            import tests.environment  # noqa: F401
         from django.core.management import execute_from_command_line
 
         execute_from_command_line(sys.argv)

@@ -60,6 +60,7 @@ class _Child:
         self.delay = limits.first_delay
         self.next_start = 0.0
         self.kill_at: float | None = None
+        self.group_asked = False
 
     def launch(self) -> None:
         """Start the process; raises OSError when the command cannot be run."""
@@ -72,6 +73,7 @@ class _Child:
         )
         self.group = self.process.pid
         self.kill_at = None
+        self.group_asked = False
 
     def leader_ended(self) -> bool:
         """Tell once that the leader has ended."""
@@ -93,9 +95,19 @@ class _Child:
         return len(self.ended) >= self.limits.failures
 
     def terminate(self) -> None:
-        """Ask what is left of the group to end, and set the moment of force."""
-        if self.group is not None and self.kill_at is None:
+        """Ask the leader to end and, once it is gone, what is left of its group; set the moment of force.
+
+        The leader comes first: it knows how to end its own children, for example after the job in hand.
+        """
+        if self.group is None:
+            return
+        if self.process is not None:
+            if self.kill_at is None:
+                self.process.send_signal(signal.SIGTERM)
+        elif not self.group_asked:
+            self.group_asked = True
             watchdog.signal_group(self.group, signal.SIGTERM)
+        if self.kill_at is None:
             self.kill_at = time.monotonic() + self.limits.grace
 
     def kill(self) -> None:

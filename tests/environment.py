@@ -51,6 +51,8 @@ OWN = {
 for name in FOREIGN:
     os.environ.pop(name, None)
 os.environ.update(OWN)
+# The server of static files warns when its directory is missing, and warnings are errors here.
+(MODEL_CACHE / "static").mkdir(parents=True, exist_ok=True)
 
 
 @pytest.hookimpl(tryfirst=True)

@@ -142,7 +142,7 @@ Q_CLUSTER = {
     "queue_limit": 16,
     "recycle": 200,
     "save_limit": 500,
-    "cache": "shared",
+    "cache": "default",
 }
 
 REST_FRAMEWORK = {

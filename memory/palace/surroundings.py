@@ -13,7 +13,7 @@ from memory.providers.misconfigured import ProviderMisconfigured
 from memory.services.actors import Actor
 from memory.services.clock import now
 from memory.services.memories import ListRequest, list_memories
-from memory.services.stats import statistics
+from memory.services.stats import totals
 
 RECENT: Final = 20
 MOST_FILTER_CHARACTERS: Final = 200
@@ -56,7 +56,7 @@ def recent_cards(actor: Actor, word: str) -> list[Card]:
     return cards_with(rows, word[:MOST_FILTER_CHARACTERS], now())
 
 
-def _numbers(counts: dict[str, Any]) -> list[str]:
+def _numbers(counts: dict[str, int]) -> list[str]:
     """Say how much there is, leaving out what there is none of."""
     said = []
     for name, one, many in (
@@ -71,7 +71,7 @@ def _numbers(counts: dict[str, Any]) -> list[str]:
 
 def surroundings(request: HttpRequest, actor: Actor) -> dict[str, Any]:
     """Give what the frame of a page shows, as plain values."""
-    counts = statistics(actor=actor)
+    counts = totals(actor=actor)
     return {
         "recent": recent_cards(actor, ""),
         "recent_word": "",

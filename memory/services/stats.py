@@ -24,22 +24,40 @@ def statistics(*, actor: Actor) -> dict[str, Any]:
     require_memory()
     actor.require(Permission.READ)
     with owner_scope(actor.owner_id):
-        visible: QuerySet[Memory] = Memory.objects.all()
-        if actor.readable is not None:
-            visible = visible.filter(scope__in=actor.readable)
-        live = visible.filter(status=Status.LIVE)
+        live = _visible(actor).filter(status=Status.LIVE)
         activity = OwnerActivity.objects.first()
         return {
-            "total": live.count(),
-            "archived": visible.filter(status=Status.ARCHIVED).count(),
+            **_totals(actor),
             "by_tier": _counts(live, "tier"),
             "by_kind": _counts(live, "kind"),
             "by_category": _counts(live, "category"),
             "by_source": _by_source(actor),
-            "sessions": _own_sessions(actor).count(),
-            "vectors_pending": PendingVector.objects.filter(memory__in=live).count(),
             "turns_since_consolidation": activity.turns_since_consolidation if activity else 0,
         }
+
+
+def totals(*, actor: Actor) -> dict[str, int]:
+    """Count live and archived memories, sessions and waiting vectors: what every page shows of `statistics`."""
+    require_memory()
+    actor.require(Permission.READ)
+    with owner_scope(actor.owner_id):
+        return _totals(actor)
+
+
+def _totals(actor: Actor) -> dict[str, int]:
+    visible = _visible(actor)
+    live = visible.filter(status=Status.LIVE)
+    return {
+        "total": live.count(),
+        "archived": visible.filter(status=Status.ARCHIVED).count(),
+        "sessions": _own_sessions(actor).count(),
+        "vectors_pending": PendingVector.objects.filter(memory__in=live).count(),
+    }
+
+
+def _visible(actor: Actor) -> QuerySet[Memory]:
+    rows: QuerySet[Memory] = Memory.objects.all()
+    return rows if actor.readable is None else rows.filter(scope__in=actor.readable)
 
 
 def _own_sessions(actor: Actor) -> QuerySet[Session]:

@@ -8,13 +8,10 @@ import threading
 import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
-from pathlib import Path
 from typing import Any
 
 import pytest
 import uvicorn
-from django.conf import settings
-from django.db import connections
 from django.test import Client
 from playwright.sync_api import Browser, BrowserContext, ConsoleMessage, Page
 
@@ -53,12 +50,9 @@ def browser_type_launch_args(browser_type_launch_args: dict[str, Any]) -> dict[s
 @pytest.fixture(scope="session")
 def base_url(django_db_setup: None) -> Iterator[str]:
     """Run the web server on a free port and give its address."""
-    Path(settings.STATIC_ROOT).mkdir(parents=True, exist_ok=True)
     # Only now, since it looks at that directory.
     from config.asgi import application
 
-    # Every request has a thread of its own here; a connection kept open would stay with a thread that is gone.
-    connections.settings["default"]["CONN_MAX_AGE"] = 0
     server = uvicorn.Server(
         uvicorn.Config(application, host="127.0.0.1", port=0, lifespan="off", log_level="warning", ws="none")
     )

@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from pathlib import Path
 from typing import Any
 
 import pytest
-from django.conf import settings as django_settings
 from pytest_django import Settings
 from rest_framework.test import APIClient
 
@@ -15,12 +13,6 @@ from memory.models import User
 from memory.services.actors import Actor, Permission
 
 API = "/api/v1"
-
-
-@pytest.fixture(scope="session", autouse=True)
-def static_root() -> None:
-    """Make the directory of collected static files, whose absence its server warns of."""
-    Path(django_settings.STATIC_ROOT).mkdir(parents=True, exist_ok=True)
 
 
 @pytest.fixture(autouse=True)

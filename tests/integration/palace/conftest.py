@@ -3,24 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from pathlib import Path
 from typing import Any
 from uuid import UUID
 
 import pytest
-from django.conf import settings
 from django.test import Client
 
 from memory.models import Owner
 from memory.services.actors import Actor
 from memory.services.drafts import Draft
 from memory.services.remember import remember
-
-
-@pytest.fixture(scope="session", autouse=True)
-def static_directory() -> None:
-    """Make the directory of collected files, which `manage.py up` makes before it starts the server."""
-    Path(settings.STATIC_ROOT).mkdir(parents=True, exist_ok=True)
 
 
 def client_of(actor: Actor) -> Client:

@@ -82,13 +82,12 @@ def test_encrypted_columns_cannot_be_bypassed(alice: Actor) -> None:
     with owner_scope(alice.owner_id):
         row = Memory.objects.get()
         row.text = "plain"
-    for bypass in (
-        lambda: Memory.objects.update(text="plain"),
-        lambda: Memory.objects.filter(text="plain").exists(),
-        lambda: Memory.objects.bulk_update([row], ["text"]),
-    ):
-        with pytest.raises(FieldError), owner_scope(alice.owner_id):
-            bypass()
+    with pytest.raises(FieldError), owner_scope(alice.owner_id):
+        Memory.objects.update(text="plain")
+    with pytest.raises(FieldError), owner_scope(alice.owner_id):
+        Memory.objects.filter(text="plain").exists()
+    with pytest.raises(FieldError), owner_scope(alice.owner_id):
+        Memory.objects.bulk_update([row], ["text"])
 
 
 def test_the_same_statement_reinforces(alice: Actor) -> None:

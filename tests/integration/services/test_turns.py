@@ -151,6 +151,7 @@ def test_sessions_of_two_agents_do_not_mix(alice: Actor, make_agent: Callable[..
     two, _ = make_agent(alice, "two")
     first = ingest_turns(actor=one, session="main", turns=[turn("x")])
     second = ingest_turns(actor=two, session="main", turns=[turn("y")])
+    assert first.session_id is not None
     assert first.session_id != second.session_id
     with pytest.raises(NotFound):
         get_session(actor=two, session_id=first.session_id)
@@ -160,6 +161,7 @@ def test_sessions_of_two_agents_do_not_mix(alice: Actor, make_agent: Callable[..
 
 def test_a_closed_session_opens_again(alice: Actor) -> None:
     session_id = ingest_turns(actor=alice, session="s", turns=[turn("x")]).session_id
+    assert session_id is not None
     assert close_session(actor=alice, session_id=session_id).closed_at is not None
     ingest_turns(actor=alice, session="s", turns=[turn("y")])
     assert get_session(actor=alice, session_id=session_id).closed_at is None

@@ -37,7 +37,8 @@ def owned_models() -> list[type[models.Model]]:
 def rows(sql: str, *parameters: Any) -> list[tuple[Any, ...]]:
     with connection.cursor() as cursor:
         cursor.execute(sql, list(parameters))
-        return cursor.fetchall()
+        found: list[tuple[Any, ...]] = cursor.fetchall()
+        return found
 
 
 @pytest.mark.django_db

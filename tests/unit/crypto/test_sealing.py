@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import secrets
 from dataclasses import replace
+from typing import Any
 from uuid import UUID, uuid4
 
 import pytest
@@ -37,7 +38,8 @@ def test_equal_texts_differ() -> None:
 @pytest.mark.parametrize("field", ["owner_id", "table", "field", "row_id"])
 def test_a_moved_value_does_not_open(field: str) -> None:
     sealed = seal("secret", key=KEY, version=1, place=PLACE)
-    moved = replace(PLACE, **{field: uuid4() if isinstance(getattr(PLACE, field), UUID) else "elsewhere"})
+    changed: dict[str, Any] = {field: uuid4() if isinstance(getattr(PLACE, field), UUID) else "elsewhere"}
+    moved = replace(PLACE, **changed)
     with pytest.raises(KeysUnavailable):
         unseal(sealed, key=KEY, place=moved)
 
