@@ -248,7 +248,7 @@ class TestScopes:
         member, _ = make_agent(alice, "member")
         outsider, _ = make_agent(alice, "outsider")
         squad = create_group(actor=alice, kind="squad", name="night shift")
-        set_membership(actor=alice, group_id=squad.pk, agent_id=member.agent_id, member=True)  # type: ignore[arg-type]
+        set_membership(actor=alice, group_id=squad.pk, agent_id=member.agent_id, member=True)
         member, _ = make_agent_again(member)
         stored = remember(actor=member, draft=Draft(text="The night log."), scope=f"squad:{squad.pk}")
         assert get_memory(actor=member, memory_id=stored.memory_id).visibility == "squad"
