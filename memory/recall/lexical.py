@@ -14,6 +14,7 @@ from uuid import UUID
 
 from django.db import connection
 
+from memory.recall.document_frequency import document_frequencies
 from memory.recall.profiles import RecallProfile
 from memory.recall.query import MAX_TERMS, Query
 from memory.recall.statistics import OwnerStatistics
@@ -25,11 +26,6 @@ BUDGET_SHARE: Final = 0.2
 # How many of the candidates that the rarest terms chose are completed with the skipped terms.
 COMPLETED: Final = 300
 
-COUNT = """
-    SELECT q.term,
-           (SELECT count(*) FROM memory_lexposting p WHERE p.owner_id = %(owner)s AND p.term = q.term AND p.live)
-    FROM unnest(%(terms)s::bigint[]) AS q (term)
-"""
 # The casts keep the arithmetic out of numeric, which is several times slower.
 BM25 = (
     "q.weight * p.tf * (%(k1)s::float8 + 1) "
@@ -65,9 +61,7 @@ def build_model(query: Query, profile: RecallProfile, owner: OwnerStatistics) ->
 
     At most 16 terms count, the rarest first.
     """
-    with connection.cursor() as cursor:
-        cursor.execute(COUNT, {"owner": query.owner_id, "terms": list(query.terms)})
-        found = {term: count for term, count in cursor.fetchall() if count}
+    found = document_frequencies.of(query.owner_id, query.terms, rows=owner.rows)
     if not found:
         return None
     n = owner.rows
