@@ -20,6 +20,8 @@ ANSWER_TIMEOUT = 10.0
 # Below the supervisor's own patience, so that open requests end before they are cut off.
 WEB_GRACE = 8
 WEB_PATIENCE = 20
+# Requests run on many threads, and the C library would keep what each of them once needed in an arena of its own.
+FEW_ARENAS = {"MALLOC_ARENA_MAX": "2"}
 ANY_ADDRESS = {"0.0.0.0": "127.0.0.1", "::": "::1", "": "127.0.0.1"}  # noqa: S104
 
 
@@ -40,7 +42,7 @@ def web_service(host: str, port: int) -> Service:
     command += ["--timeout-graceful-shutdown", str(WEB_GRACE)]
     # Only behind a proxy may a header say who the client is.
     command.append("--proxy-headers" if settings.LOCI_HTTPS else "--no-proxy-headers")
-    environment = {"LOCI_DB_POOL": "true", "LOCI_HOST": host, "LOCI_PORT": str(port)}
+    environment = {"LOCI_DB_POOL": "true", "LOCI_HOST": host, "LOCI_PORT": str(port), **FEW_ARENAS}
     return Service("web", command, environment, settings.BASE_DIR)
 
 
