@@ -1,0 +1,55 @@
+"""What is refused or passed over before Django itself looks at a request, where it would fail."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from typing import Any, Final
+
+from asgiref.sync import iscoroutinefunction
+from django.conf import settings
+from django.http import HttpRequest, HttpResponse, HttpResponseBadRequest, JsonResponse
+from django.template import loader
+from django.utils.decorators import sync_and_async_middleware
+
+from memory.api.problems import MEDIA_TYPE, Problem, problem_body
+
+API_PREFIX: Final = "/api/"
+FORMS: Final = frozenset({"application/x-www-form-urlencoded", "multipart/form-data"})
+# What Django makes; anything else would reach the database, which takes no NUL.
+_SESSION_KEY: Final = re.compile(r"[0-9a-z]{32}")
+
+
+@sync_and_async_middleware
+def sound_requests(get_response: Callable[[HttpRequest], Any]) -> Callable[[HttpRequest], Any]:
+    """Make a middleware that drops session cookies of a foreign form and refuses forms that are not in UTF-8.
+
+    Django raises an error for such a form whenever it is looked at, also while its own page for that error is made.
+    It has to stand before everything that reads sessions or forms.
+    """
+    if iscoroutinefunction(get_response):
+
+        async def later(request: HttpRequest) -> HttpResponse:
+            answer: HttpResponse = _refused(request) or await get_response(request)
+            return answer
+
+        return later
+
+    def at_once(request: HttpRequest) -> HttpResponse:
+        answer: HttpResponse = _refused(request) or get_response(request)
+        return answer
+
+    return at_once
+
+
+def _refused(request: HttpRequest) -> HttpResponse | None:
+    session = request.COOKIES.get(settings.SESSION_COOKIE_NAME)
+    if session is not None and not _SESSION_KEY.fullmatch(session):
+        del request.COOKIES[settings.SESSION_COOKIE_NAME]
+    named = (request.content_params or {}).get("charset", "utf-8")
+    if request.content_type not in FORMS or named.lower() == "utf-8":
+        return None
+    if request.path_info.startswith(API_PREFIX):
+        problem = Problem(400, "request.refused", "A form has to be in UTF-8. Nothing was stored.")
+        return JsonResponse(problem_body(problem), status=problem.status, content_type=MEDIA_TYPE)
+    return HttpResponseBadRequest(loader.render_to_string("400.html"))

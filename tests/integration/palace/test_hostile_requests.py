@@ -1,0 +1,92 @@
+"""Requests that no browser sends: each gets a 4xx or is passed over, and none an error of the server."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+from uuid import UUID
+
+import pytest
+from django.http import HttpResponse
+from django.test import Client, RequestFactory
+
+from config.middleware import sound_requests
+from memory.models import User
+from memory.services.actors import Actor
+from tests.conftest import PASSWORD
+
+Store = Callable[..., UUID]
+
+
+SESSIONS = [
+    '"\\000aaaaaaaaaaaaaaaa"',
+    '"' + "a" * 31 + '\\000"',
+    "A" * 32,
+    "a" * 31,
+    "a" * 33,
+    "a" * 5_000,
+    "../../../../../../etc/passwd-----",
+    '"\\303\\251aaaaaaaaaaaaaaaaaaaaaaaaaaaaaa"',
+]
+
+
+@pytest.mark.parametrize("session", SESSIONS)
+def test_a_session_of_a_foreign_form_counts_as_none(db: None, session: str) -> None:
+    client = Client(headers={"cookie": f"loci_session={session}"})
+    answer = client.get("/")
+    assert (answer.status_code, answer["Location"]) == (302, "/login/?next=/")
+    refused = client.get("/api/v1/memories")
+    assert (refused.status_code, refused.json()["code"]) == (401, "auth.required")
+
+
+def test_a_session_of_a_foreign_form_does_not_reach_what_follows() -> None:
+    seen: list[dict[str, str]] = []
+
+    def follows(request: Any) -> HttpResponse:
+        seen.append(request.COOKIES)
+        return HttpResponse()
+
+    factory = RequestFactory(headers={"cookie": 'loci_session="\\000aaaaaaaaaaaaaaaa"; loci_theme=dark'})
+    sound_requests(follows)(factory.get("/"))
+    assert seen == [{"loci_theme": "dark"}]
+
+
+def test_a_login_makes_a_session_that_is_taken(alice: Actor) -> None:
+    client = Client()
+    assert client.post("/login/", {"username": "alice", "password": PASSWORD}).status_code == 302
+    assert client.get("/").status_code == 200
+
+
+@pytest.mark.parametrize("kind", ["application/x-www-form-urlencoded", "multipart/form-data; boundary=x"])
+@pytest.mark.parametrize("charset", ["utf-7", "latin-1", "utf-16", "base64", "undefined", "nonsense", ""])
+@pytest.mark.parametrize("path", ["/login/", "/theme/", "/logout/", "/remember/"])
+def test_a_form_that_is_not_in_utf_8_is_refused(alice: Actor, path: str, charset: str, kind: str) -> None:
+    client = Client(enforce_csrf_checks=True, raise_request_exception=False)
+    client.force_login(User.objects.get())
+    client.get("/remember/")
+    mark = client.cookies["loci_csrf"].value
+    answer = client.generic("POST", path, b"theme=dark", f"{kind}; charset={charset}", headers={"X-CSRFToken": mark})
+    assert answer.status_code == 400
+    assert "A request that cannot be used" in answer.content.decode()
+
+
+@pytest.mark.parametrize("charset", ["utf-8", "UTF-8", '"utf-8"'])
+def test_a_form_may_say_that_it_is_in_utf_8(db: None, charset: str) -> None:
+    kind = f"application/x-www-form-urlencoded; charset={charset}"
+    assert Client().post("/theme/", "theme=dark", kind).status_code == 302
+
+
+@pytest.mark.parametrize("charset", ["utf-7", "utf-16", "base64"])
+def test_the_interface_refuses_it_in_its_own_form(palace: Client, charset: str) -> None:
+    kind = f"application/x-www-form-urlencoded; charset={charset}"
+    answer = palace.generic("POST", "/api/v1/memories", b"text=x", kind)
+    assert (answer.status_code, answer["Content-Type"]) == (400, "application/problem+json")
+    assert answer.json()["code"] == "request.refused"
+
+
+def test_a_form_of_too_many_fields_is_refused(alice: Actor) -> None:
+    client = Client(enforce_csrf_checks=True, raise_request_exception=False)
+    client.get("/login/")
+    answer = client.post("/login/", "a=&" * 1_100, "application/x-www-form-urlencoded")
+    assert answer.status_code == 400
+    assert "A request that cannot be used" in answer.content.decode()
