@@ -60,9 +60,19 @@ def _to_login(request: HttpRequest) -> HttpResponse:
     if not is_partial(request):
         return redirect_to_login(request.get_full_path())
     # The part would be put into the page, so the browser is told to leave the page instead.
-    parts = urlsplit(request.headers.get("HX-Current-URL", "/"))
-    current = f"{parts.path or '/'}?{parts.query}" if parts.query else parts.path or "/"
-    return HttpResponseClientRedirect(f"{resolve_url('palace:login')}?{urlencode({'next': current})}")
+    login = resolve_url("palace:login")
+    return HttpResponseClientRedirect(
+        f"{login}?{urlencode({'next': _path_of(request.headers.get('HX-Current-URL', ''))})}"
+    )
+
+
+def _path_of(address: str) -> str:
+    """Give an address without its server; the first page for anything that is no address."""
+    try:
+        parts = urlsplit(address)
+    except ValueError:
+        return "/"
+    return f"{parts.path or '/'}?{parts.query}" if parts.query else parts.path or "/"
 
 
 def is_partial(request: HttpRequest) -> bool:

@@ -14,6 +14,7 @@ from config.middleware import sound_requests
 from memory.models import User
 from memory.services.actors import Actor
 from tests.conftest import PASSWORD
+from tests.integration.palace.conftest import HTMX
 
 Store = Callable[..., UUID]
 
@@ -90,3 +91,10 @@ def test_a_form_of_too_many_fields_is_refused(alice: Actor) -> None:
     answer = client.post("/login/", "a=&" * 1_100, "application/x-www-form-urlencoded")
     assert answer.status_code == 400
     assert "A request that cannot be used" in answer.content.decode()
+
+
+@pytest.mark.parametrize("address", ["http://[x", "http://[::1", "http://a]b/", "//[", "\x00", "http://a\u2100b/", ""])
+def test_an_address_that_is_none_leads_to_the_first_page(db: None, address: str) -> None:
+    answer = Client(raise_request_exception=False).get("/", headers={**HTMX, "HX-Current-URL": address})
+    assert answer.status_code == 200
+    assert answer["HX-Redirect"].startswith("/login/?next=%")
