@@ -40,6 +40,8 @@ def web_service(host: str, port: int) -> Service:
     command = [sys.executable, "-m", "uvicorn", "config.asgi:application", "--host", host, "--port", str(port)]
     command += ["--lifespan", "off", "--no-server-header", "--no-access-log", "--log-level", "warning"]
     command += ["--timeout-graceful-shutdown", str(WEB_GRACE)]
+    # There is nothing to talk to; a request for an upgrade is answered like any other.
+    command += ["--ws", "none"]
     # Only behind a proxy may a header say who the client is.
     command.append("--proxy-headers" if settings.LOCI_HTTPS else "--no-proxy-headers")
     environment = {"LOCI_DB_POOL": "true", "LOCI_HOST": host, "LOCI_PORT": str(port), **FEW_ARENAS}
