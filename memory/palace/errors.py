@@ -19,6 +19,8 @@ ADVICE: Final = {
     "memory.duplicate": "Open the other memory, or change the text so that it says something else.",
     "memory.not_live": "Restore the memory, then change it.",
     "profile.unknown": "Choose one of the profiles in the list.",
+    "category.unknown": "Choose one of the categories in the list.",
+    "kind.invalid": "Choose one of the kinds in the list.",
     "limit.out_of_range": "Choose how many you want to see with the field below the search box.",
     "threshold.out_of_range": "Choose a number of percent between 0 and 100.",
     "query.too_long": "Ask with a few words or one sentence.",

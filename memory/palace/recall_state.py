@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from dataclasses import dataclass, fields
 from typing import Final
 from urllib.parse import urlencode
@@ -10,9 +11,11 @@ from django.http import QueryDict
 from django.urls import reverse
 
 from memory.errors import InvalidInput
+from memory.models import Kind
 from memory.palace.presenters import label
 from memory.recall.profiles import SHIPPED
 from memory.services.recall import MAX_LIMIT, RecallRequest
+from memory.text.limits import CATEGORIES
 
 PROFILE_MEANINGS: Final = {
     "default": "the best measured",
@@ -85,8 +88,10 @@ class RecallState:
             counts: a search that was meant, and not one while typing: it reinforces what it finds and is kept.
 
         Raises:
-            InvalidInput: limit or threshold is no number in its range.
+            InvalidInput: limit or threshold is no number in its range, or category or kind is none that there is.
         """
+        _check_choice(self.category, CATEGORIES, "category.unknown", "There is no such category.")
+        _check_choice(self.kind, Kind.values, "kind.invalid", "There is no such kind of statement.")
         percent = _number(self.threshold, "threshold", "The least relevance is a number of percent from 0 to 100.", 100)
         return RecallRequest(
             query=self.q,
@@ -103,6 +108,11 @@ class RecallState:
 def state_of(query: QueryDict) -> RecallState:
     """Read a search from an address; unknown parameters are passed over."""
     return RecallState(**{field.name: query.get(field.name, "").strip() for field in fields(RecallState)})
+
+
+def _check_choice(value: str, choices: Collection[str], code: str, sentence: str) -> None:
+    if value and value not in choices:
+        raise InvalidInput(sentence, code=code, field=code.partition(".")[0])
 
 
 def _number(value: str, name: str, sentence: str, most: int) -> int | None:

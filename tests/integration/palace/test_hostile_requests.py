@@ -98,3 +98,30 @@ def test_an_address_that_is_none_leads_to_the_first_page(db: None, address: str)
     answer = Client(raise_request_exception=False).get("/", headers={**HTMX, "HX-Current-URL": address})
     assert answer.status_code == 200
     assert answer["HX-Redirect"].startswith("/login/?next=%")
+
+
+@pytest.mark.parametrize(
+    ("query", "code"),
+    [
+        ("category=%00", "category.unknown"),
+        ("category=gossip", "category.unknown"),
+        ("category=general%00", "category.unknown"),
+        ("kind=%00", "kind.invalid"),
+        ("kind=opinion", "kind.invalid"),
+        ("profile=%00", "profile.unknown"),
+        ("limit=%00", "limit.out_of_range"),
+        ("threshold=%00", "threshold.out_of_range"),
+    ],
+)
+def test_a_choice_that_there_is_not_is_said(palace: Client, store: Store, query: str, code: str) -> None:
+    store("Tea is fine.")
+    for headers in ({}, HTMX):
+        answer = palace.get(f"/?q=tea&{query}", headers=headers)
+        assert answer.status_code in (404, 422)
+        assert code in answer.content.decode()
+
+
+@pytest.mark.parametrize("kind", ["turn", "note", "preference"])
+def test_every_kind_of_the_list_can_be_asked_for(palace: Client, store: Store, kind: str) -> None:
+    store("Tea is fine.")
+    assert palace.get(f"/?q=tea&kind={kind}&category=general").status_code == 200
