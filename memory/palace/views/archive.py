@@ -17,6 +17,7 @@ from memory.palace.surroundings import surroundings
 from memory.services.actors import Actor
 from memory.services.clock import now
 from memory.services.memories import ListRequest, list_memories
+from memory.text.limits import checked_moment
 
 PAGE_ROWS: Final = 50
 PREVIEW_CHARACTERS: Final = 140
@@ -49,11 +50,13 @@ def _written_place(row: Memory) -> str:
 def _place(written: str) -> tuple[datetime, UUID] | None:
     if not written:
         return None
-    created, _, memory_id = written.partition("_")
+    written_moment, _, memory_id = written.partition("_")
     try:
-        place = datetime.fromisoformat(created), UUID(memory_id)
-    except ValueError:
-        place = None
-    if place is None or place[0].tzinfo is None:
-        raise InvalidInput("This page of the archive does not exist. Begin with its first page.", code="cursor.invalid")
-    return place
+        created, row_id = datetime.fromisoformat(written_moment), UUID(memory_id)
+        if created.tzinfo is None:
+            raise ValueError
+        return checked_moment(created), row_id
+    except (ValueError, InvalidInput) as error:
+        raise InvalidInput(
+            "This page of the archive does not exist. Begin with its first page.", code="cursor.invalid"
+        ) from error

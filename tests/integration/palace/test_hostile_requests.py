@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from typing import Any
-from uuid import UUID
+from uuid import UUID, uuid4
 
 import pytest
 from django.http import HttpResponse
@@ -125,3 +125,23 @@ def test_a_choice_that_there_is_not_is_said(palace: Client, store: Store, query:
 def test_every_kind_of_the_list_can_be_asked_for(palace: Client, store: Store, kind: str) -> None:
     store("Tea is fine.")
     assert palace.get(f"/?q=tea&kind={kind}&category=general").status_code == 200
+
+
+@pytest.mark.parametrize(
+    "moment",
+    [
+        "0001-01-01T00:00:00+23:59",
+        "0001-01-01T00:00:00+00:00",
+        "9999-12-31T23:59:59-23:59",
+        "9999-12-31T23:59:59.999999+00:00",
+        "1899-12-31T23:59:59+00:00",
+        "2200-01-01T00:00:00+00:00",
+        "2026-01-01T00:00:00",
+        "",
+    ],
+)
+def test_a_place_out_of_range_is_no_page_of_the_archive(palace: Client, moment: str) -> None:
+    for row in (str(uuid4()), "x", ""):
+        answer = palace.get("/archive/", {"after": f"{moment}_{row}"})
+        assert answer.status_code == 422
+        assert "cursor.invalid" in answer.content.decode()
