@@ -128,6 +128,8 @@ class FastembedEmbedder:
         if self._folder is not None:
             options["specific_model_path"] = str(self._folder)
         try:
+            # The library loads the same runtime, which must have been told to keep quiet before.
+            importlib.import_module("memory.providers.onnx_runtime")
             library = importlib.import_module(LIBRARY)
             return library.TextEmbedding(model_name=self._model_name, threads=self._threads, **options)
         except Exception as error:

@@ -6,12 +6,12 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 import numpy as np
-import onnxruntime
 import tokenizers
 
 from memory.errors import EmbedderUnavailable
 from memory.ports import Vectors
 from memory.providers.minilm.build import MAX_TOKENS, MODEL_FILE, TOKENIZER_FILE
+from memory.providers.onnx_runtime import onnxruntime
 
 # A batch's cost grows with texts × longest text. Beyond about this many cells throughput no longer rises (measured:
 # 768 to 1,024 is best, 2,048 already slower), while the memory for intermediate results does.
