@@ -504,6 +504,7 @@ class Migration(migrations.Migration):
             fields=[
                 ("id", models.UUIDField(default=memory.ids.new_id, editable=False, primary_key=True, serialize=False)),
                 ("sealed_for", models.UUIDField(editable=False, null=True)),
+                ("scope", models.UUIDField(editable=False)),
                 ("source", memory.models.encrypted.EncryptedTextField(blank=True, null=True)),
                 ("created_at", models.DateTimeField()),
                 (
@@ -605,6 +606,7 @@ class Migration(migrations.Migration):
             fields=[
                 ("id", models.UUIDField(default=memory.ids.new_id, editable=False, primary_key=True, serialize=False)),
                 ("sealed_for", models.UUIDField(editable=False, null=True)),
+                ("scope", models.UUIDField(editable=False)),
                 ("number", models.PositiveIntegerField()),
                 ("text", memory.models.encrypted.EncryptedTextField()),
                 ("changes", memory.models.encrypted.EncryptedJSONField()),
@@ -885,6 +887,7 @@ class Migration(migrations.Migration):
                 ("label", memory.models.encrypted.EncryptedTextField()),
                 ("prefix", models.CharField(max_length=12)),
                 ("digest", models.BinaryField(max_length=32)),
+                ("proof", models.BinaryField(max_length=32)),
                 (
                     "scopes",
                     django.contrib.postgres.fields.ArrayField(base_field=models.CharField(max_length=32), size=None),

@@ -82,14 +82,6 @@ CREATE TRIGGER audit_is_append_only BEFORE UPDATE OR DELETE ON memory_auditevent
 FOR EACH ROW EXECUTE FUNCTION loci_refuse_change()
 """
 
-CACHE = """
-CREATE TABLE shared_cache (
-    cache_key varchar(255) NOT NULL PRIMARY KEY,
-    value text NOT NULL,
-    expires timestamp with time zone NOT NULL
-)
-"""
-
 EXTENSION = """
 DO $$ BEGIN
     IF NOT EXISTS (SELECT FROM pg_extension WHERE extname = 'vector') THEN
@@ -161,5 +153,4 @@ class Migration(migrations.Migration):
         migrations.RunSQL(FIND_KEY, "DROP FUNCTION loci_find_key(bytea)"),
         migrations.RunSQL(AUDIT_GUARD, "DROP FUNCTION loci_refuse_change()"),
         migrations.RunSQL(AUDIT_TRIGGER, "DROP TRIGGER audit_is_append_only ON memory_auditevent"),
-        migrations.RunSQL(CACHE, "DROP TABLE shared_cache"),
     ]

@@ -53,6 +53,8 @@ class AgentKey(TenantModel):
     label = EncryptedTextField()
     prefix = models.CharField(max_length=12)
     digest = models.BinaryField(max_length=32)
+    # Made with a key of the owner over everything that the row grants: writing the table is not enough to make a key.
+    proof = models.BinaryField(max_length=32)
     scopes = ArrayField(models.CharField(max_length=32))
     default_visibility = models.CharField(max_length=8, choices=Visibility.choices, default=Visibility.OWNER)
     default_group = TenantForeignKey(AgentGroup, null=True, blank=True, when_deleted="CASCADE")

@@ -14,9 +14,14 @@ from memory.models.vocabulary import LabelKind
 
 
 class SealedLikeMemory(TenantModel):
-    """Base of rows that hold text of a memory; `sealed_for` is the agent whose own key sealed it, if one did."""
+    """Base of rows that hold text of a memory.
+
+    `sealed_for` is the agent whose own key sealed it, if one did; `scope` is who could read it when it was said, which
+    a later change of the memory's scope does not widen.
+    """
 
     sealed_for = models.UUIDField(null=True, editable=False)
+    scope = models.UUIDField(editable=False)
 
     class Meta:
         abstract = True

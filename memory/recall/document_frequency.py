@@ -1,4 +1,4 @@
-"""In how many of an owner's memories each word stands: counted, and for common words remembered for a while.
+"""In how many of the memories that a caller may read each word stands: counted, and remembered for common words.
 
 Counting a word costs time in proportion to its frequency, and the frequency of a common word hardly changes from one
 question to the next. What is remembered is keyed hashes and counts, in this process only.
@@ -18,9 +18,12 @@ from django.db import connection
 
 COUNT: Final = """
     SELECT q.term,
-           (SELECT count(*) FROM memory_lexposting p WHERE p.owner_id = %(owner)s AND p.term = q.term AND p.live)
+           (SELECT count(*) FROM memory_lexposting p
+            WHERE p.owner_id = %(owner)s AND p.term = q.term AND p.live {scope})
     FROM unnest(%(terms)s::bigint[]) AS q (term)
 """
+SCOPE: Final = "AND p.scope = ANY(%(scopes)s::uuid[])"
+Scopes = tuple[UUID, ...] | None
 
 # A rarer word is counted each time, so that small owners' statistics are exact.
 REMEMBERED_FROM: Final = 1_000
@@ -43,24 +46,28 @@ class DocumentFrequencies:
     def __init__(self, *, monotonic: Callable[[], float] = time.monotonic) -> None:
         """Begin empty; `monotonic` gives seconds and is replaced in tests."""
         self._monotonic = monotonic
-        self._known: OrderedDict[tuple[UUID, int], _Counted] = OrderedDict()
+        self._known: OrderedDict[tuple[UUID, Scopes, int], _Counted] = OrderedDict()
         self._lock = threading.Lock()
 
-    def of(self, owner_id: UUID, terms: Collection[int], *, rows: int) -> dict[int, int]:
+    def of(self, owner_id: UUID, terms: Collection[int], *, rows: int, scopes: Scopes = None) -> dict[int, int]:
         """Give the frequency of each term that stands anywhere; one statement for those not remembered.
 
         Args:
             owner_id: whose memories.
             terms: keyed words.
             rows: how many memories the owner has in the postings now.
+            scopes: count only what these may read; a word that stands nowhere else must not betray itself.
         """
-        found = self._remembered(owner_id, terms, rows)
+        found = self._remembered(owner_id, scopes, terms, rows)
         unknown = [term for term in terms if term not in found]
         if unknown:
             with connection.cursor() as cursor:
-                cursor.execute(COUNT, {"owner": owner_id, "terms": unknown})
+                cursor.execute(
+                    COUNT.format(scope="" if scopes is None else SCOPE),
+                    {"owner": owner_id, "terms": unknown, "scopes": list(scopes or ())},
+                )
                 counted = {term: frequency for term, frequency in cursor.fetchall() if frequency}
-            self._remember(owner_id, counted, rows)
+            self._remember(owner_id, scopes, counted, rows)
             found |= counted
         return found
 
@@ -69,27 +76,27 @@ class DocumentFrequencies:
         with self._lock:
             self._known.clear()
 
-    def _remembered(self, owner_id: UUID, terms: Collection[int], rows: int) -> dict[int, int]:
+    def _remembered(self, owner_id: UUID, scopes: Scopes, terms: Collection[int], rows: int) -> dict[int, int]:
         moment = self._monotonic()
         found = {}
         with self._lock:
             for term in terms:
-                known = self._known.get((owner_id, term))
+                known = self._known.get((owner_id, scopes, term))
                 if known is None:
                     continue
                 fresh = moment - known.at < REMEMBERED_FOR_SECONDS and abs(rows - known.rows) <= DRIFT * known.rows
                 if fresh:
                     found[term] = known.frequency
                 else:
-                    del self._known[owner_id, term]
+                    del self._known[owner_id, scopes, term]
         return found
 
-    def _remember(self, owner_id: UUID, counted: dict[int, int], rows: int) -> None:
+    def _remember(self, owner_id: UUID, scopes: Scopes, counted: dict[int, int], rows: int) -> None:
         moment = self._monotonic()
         with self._lock:
             for term, frequency in counted.items():
                 if frequency >= REMEMBERED_FROM:
-                    self._known[owner_id, term] = _Counted(frequency, rows, moment)
+                    self._known[owner_id, scopes, term] = _Counted(frequency, rows, moment)
             while len(self._known) > MOST_REMEMBERED:
                 self._known.popitem(last=False)
 

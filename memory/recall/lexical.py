@@ -1,7 +1,8 @@
 """The lexical arm: exact BM25 over keyed postings, in one or two statements.
 
 The inverse document frequency is Lucene's, ln(1 + (N - df + 0.5) / (df + 0.5)), which is never negative. It is counted
-over all of the owner's live rows, so a caller's scope does not change how rare a word is.
+over the rows that the caller may read, so that words of hidden rows do not betray themselves; how many rows there are,
+and how long they are on average, is the owner's.
 """
 
 from __future__ import annotations
@@ -61,7 +62,7 @@ def build_model(query: Query, profile: RecallProfile, owner: OwnerStatistics) ->
 
     At most 16 terms count, the rarest first.
     """
-    found = document_frequencies.of(query.owner_id, query.terms, rows=owner.rows)
+    found = document_frequencies.of(query.owner_id, query.terms, rows=owner.rows, scopes=query.scopes)
     if not found:
         return None
     n = owner.rows

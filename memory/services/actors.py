@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from datetime import datetime
 from enum import StrEnum
 from typing import Any, Final
 from uuid import UUID
@@ -48,6 +49,7 @@ class Actor:
     kind: str
     agent_id: UUID | None = None
     key_id: UUID | None = None
+    key_expires_at: datetime | None = None
     permissions: frozenset[Permission] = ALL_PERMISSIONS
     default_visibility: str = Visibility.OWNER
     default_group_id: UUID | None = None

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import hashlib
+import hmac
+import logging
 import secrets
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
@@ -19,6 +21,8 @@ from memory.models import Agent, AgentGroup, AgentKey, GroupKind, GroupMembershi
 from memory.services.actors import AGENT_DEFAULT, UNSET, Actor, Permission, write_target
 from memory.services.clock import now
 from memory.text import limits
+
+logger = logging.getLogger(__name__)
 
 KEY_PREFIX: Final = "loci"
 # Writing the time of use on every request would write a row per read.
@@ -118,7 +122,7 @@ def create_key(
         label: a name for people.
         scopes: permissions; reading, writing and deleting memories when left out.
         default_scope: where rows go when a request names no scope: `owner` (the default), `agent`, `squad:<id>` …
-        expires_at: when it stops working.
+        expires_at: when it stops working; a key made with a key never outlives that one.
 
     Raises:
         NotFound: no such agent or group.
@@ -131,6 +135,8 @@ def create_key(
         actor.require(permission)
     label = limits.checked_text(label, field="label", max_bytes=400).strip()
     expires = None if expires_at is None else limits.checked_moment(expires_at, field="expires_at")
+    if actor.key_expires_at is not None:
+        expires = min(expires or actor.key_expires_at, actor.key_expires_at)
     with owner_scope(actor.owner_id):
         agent = _agent(agent_id)
         groups = _groups(agent.pk)
@@ -142,7 +148,8 @@ def create_key(
     prefix = secrets.token_hex(4)
     secret = f"{KEY_PREFIX}_{prefix}_{secrets.token_urlsafe(32)}"
     with owner_scope(actor.owner_id):
-        key = AgentKey.objects.create(
+        key = AgentKey(
+            owner_id=actor.owner_id,
             agent_id=agent.pk,
             label=label,
             prefix=prefix,
@@ -152,6 +159,8 @@ def create_key(
             default_group_id=group_id,
             expires_at=expires,
         )
+        key.proof = _proof(key)
+        key.save(force_insert=True)
     return NewKey(key.pk, secret)
 
 
@@ -190,6 +199,9 @@ def authenticate(secret: str) -> Actor:
     with owner_scope(owner_id):
         key = AgentKey.objects.select_related(None).get(pk=key_id)
         agent = Agent.objects.only("id", "owner_id", "paused_at").get(pk=key.agent_id)
+        if not hmac.compare_digest(bytes(key.proof), _proof(key)):
+            logger.error("agent key %s was not made by this product, or was changed in the database", key.pk)
+            raise NotAuthenticated("The agent key is not valid.")
         if key.revoked_at or (key.expires_at and key.expires_at <= moment) or agent.paused_at:
             raise NotAuthenticated("The agent key is not valid.")
         _note_use(key, moment)
@@ -198,11 +210,26 @@ def authenticate(secret: str) -> Actor:
             kind="agent",
             agent_id=agent.pk,
             key_id=key.pk,
+            key_expires_at=key.expires_at,
             permissions=frozenset(Permission(scope) for scope in key.scopes),
             default_visibility=key.default_visibility,
             default_group_id=key.default_group_id,
             groups=_groups(agent.pk),
         )
+
+
+def _proof(key: AgentKey) -> bytes:
+    """Compute what shows that a key's row was made here, from everything that it grants."""
+    granted = (
+        key.pk,
+        key.agent_id,
+        bytes(key.digest).hex(),
+        ",".join(key.scopes),
+        key.default_visibility,
+        key.default_group_id,
+        key.expires_at.isoformat() if key.expires_at else None,
+    )
+    return keyring().of(key.owner_id).digest("agent key|" + "|".join(map(str, granted)))
 
 
 def _note_use(key: AgentKey, moment: datetime) -> None:

@@ -10,7 +10,7 @@ from uuid import UUID
 from django.db import IntegrityError, transaction
 
 from memory.crypto.keyring import keyring
-from memory.errors import Conflict, InvalidInput, NotFound
+from memory.errors import Conflict, InvalidInput, NotFound, PermissionRefused
 from memory.models import Memory, MemoryVersion, Status, Visibility, owner_scope
 from memory.models.encrypted import reseal
 from memory.services.actors import UNSET, Actor, Permission, Target, write_target, written_scope
@@ -65,6 +65,8 @@ def change_memory(
     target = None if scope is UNSET else write_target(actor, scope)
     with owner_scope(actor.owner_id):
         before = visible_memory(actor, memory_id)
+        if target is not None and actor.agent_id is not None and before.agent_id != actor.agent_id:
+            raise PermissionRefused("Only the agent that stored a memory, or a person, can change who may read it.")
         ready = make_ready(draft_of(before, changes), ring=keyring().of(actor.owner_id))
         text_changed = "text" in changes and ready.text != before.text
     embedded = embed_texts([spoken(ready)]) if text_changed else None
@@ -130,6 +132,7 @@ def _keep_version(row: Memory, actor: Actor, former: Mapping[str, Any], moment: 
         changes=former,
         actor=actor.label,
         sealed_for=row.sealing_agent_id,
+        scope=row.scope,
         reason="changed",
         created_at=moment,
     )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from typing import Final
@@ -17,6 +18,8 @@ from memory.services.settings import current_settings
 # Prax counts four characters a token; exact counts would need the tokeniser of a model that is not known here.
 CHARACTERS_A_TOKEN: Final = 4
 LONGEST_LINE: Final = 600
+LONGEST_ORIGIN: Final = 40
+ORDINARY: Final = re.compile(r"[\w:.@-]+")
 LEVELS: Final[Mapping[str, injection.Level]] = {level.name.lower(): level for level in injection.Level}
 
 
@@ -45,7 +48,9 @@ def _day(row: Memory) -> str:
 
 
 def _origin(row: Memory) -> str:
-    return row.source.split("/")[0] if row.source else ("conversation" if row.session_id else row.kind)
+    """Name where a memory comes from, in one word that cannot end its bracket."""
+    source = "".join(ORDINARY.findall(row.source.split("/")[0]))[:LONGEST_ORIGIN] if row.source else ""
+    return source or ("conversation" if row.session_id else row.kind)
 
 
 FORMATS: Final[Mapping[str, BlockFormat]] = {
@@ -103,7 +108,8 @@ def _write(answer: Recalled, form: BlockFormat, budget: int, level: injection.Le
     room = budget * CHARACTERS_A_TOKEN - len(form.head) - len(form.foot) - 2
     lines: list[str] = []
     for hit in answer.hits:
-        line = form.line(hit.memory) + _flat(hit.memory, level)
+        # The whole line once more: what a source or speaker adds could address a model together with the text.
+        line = injection.clean(form.line(hit.memory) + _flat(hit.memory, level), level)
         if len(line) + 1 > room:
             break
         room -= len(line) + 1

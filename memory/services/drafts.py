@@ -113,16 +113,17 @@ def make_ready(draft: Draft, *, ring: OwnerRing) -> Ready:
     category, known = limits.normalise_category(draft.category)
     notes = [] if known else [{"code": "category.unknown", "message": "Unknown category; stored as general."}]
     report = pii.scan(text)
-    kinds = list(injection.scan(text, injection.Level.STANDARD))
+    speaker, source = _line(draft.speaker, "speaker"), _line(draft.source, "source")
+    tags, topics = _labels(draft.tags, "tags"), _labels(draft.topics, "topics")
+    # Whatever may stand in a prompt one day is looked at, not the text alone.
+    shown = "\n".join([text, speaker or "", source or "", *tags, *topics])
+    kinds = list(injection.scan(shown, injection.Level.STANDARD))
     if kinds:
         notes.append(
             {"code": "injection.marked", "message": "The text reads like instructions to a model and is marked so."}
         )
-    speaker = _line(draft.speaker, "speaker")
     analysed = analyse(f"{speaker}: {text}" if speaker else text)
     signals = text_signals(text, speaker=speaker, analysis=analysed)
-    source = _line(draft.source, "source")
-    tags, topics = _labels(draft.tags, "tags"), _labels(draft.topics, "topics")
     return Ready(
         text=text,
         redacted=pii.redact(text, report),

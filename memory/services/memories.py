@@ -24,6 +24,7 @@ from memory.models import (
 )
 from memory.services.actors import UNSET, Actor, Permission, read_scopes
 from memory.services.features import require_memory
+from memory.services.opening import opened
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -85,7 +86,7 @@ def list_memories(
             rows = rows.filter(created_at__lt=request.created_until)
         if after is not None:
             rows = rows.filter(Q(created_at__lt=after[0]) | Q(created_at=after[0], pk__lt=after[1]))
-        return list(rows.order_by("-created_at", "-pk")[:size])
+        return opened(list(rows.order_by("-created_at", "-pk")[:size]))
 
 
 def _labelled(actor: Actor, kind: int, words: Sequence[str]) -> QuerySet[MemoryLabel]:
@@ -108,7 +109,7 @@ def history(*, actor: Actor, memory_id: UUID) -> list[MemoryVersion]:
     actor.require(Permission.READ)
     with owner_scope(actor.owner_id):
         visible_memory(actor, memory_id)
-        return list(MemoryVersion.objects.filter(memory_id=memory_id).order_by("-number"))
+        return list(_readable(actor, MemoryVersion.objects.filter(memory_id=memory_id)).order_by("-number"))
 
 
 def sources(*, actor: Actor, memory_id: UUID, size: int = 100) -> list[MemorySource]:
@@ -117,7 +118,13 @@ def sources(*, actor: Actor, memory_id: UUID, size: int = 100) -> list[MemorySou
     actor.require(Permission.READ)
     with owner_scope(actor.owner_id):
         visible_memory(actor, memory_id)
-        return list(MemorySource.objects.filter(memory_id=memory_id).order_by("-created_at", "-pk")[:size])
+        rows = _readable(actor, MemorySource.objects.filter(memory_id=memory_id))
+        return list(rows.order_by("-created_at", "-pk")[:size])
+
+
+def _readable(actor: Actor, rows: Any) -> Any:
+    """Leave out what was said when the actor could not have read it."""
+    return rows if actor.readable is None else rows.filter(scope__in=actor.readable)
 
 
 def visible_memory(actor: Actor, memory_id: UUID, *, lock: bool = False) -> Memory:

@@ -9,7 +9,7 @@ from typing import Any
 from django.db.models import Max
 
 from memory.errors import InvalidInput
-from memory.models import OwnerSettings, ProfileOverride, owner_scope
+from memory.models import Owner, OwnerSettings, ProfileOverride, owner_scope
 from memory.recall.profiles import SHIPPED, RecallProfile, shipped, with_changes
 from memory.services.actors import Actor, Permission
 from memory.services.clock import now
@@ -60,6 +60,7 @@ def change_profile(*, actor: Actor, name: str, changes: Mapping[str, Any]) -> di
         raise InvalidInput("Name at least one field to change.", code="profile.invalid")
     base = shipped(name)
     with owner_scope(actor.owner_id):
+        _one_at_a_time(actor)
         newest = ProfileOverride.objects.filter(profile=name).order_by("-version").first()
         values = {**(newest.values if newest else {}), **changes}
         changed = with_changes(base, values)
@@ -73,12 +74,18 @@ def reset_profile(*, actor: Actor, name: str) -> dict[str, Any]:
     actor.require(Permission.SETTINGS)
     base = shipped(name)
     with owner_scope(actor.owner_id):
+        _one_at_a_time(actor)
         newest = ProfileOverride.objects.filter(profile=name).order_by("-version").first()
         if newest is None or not newest.values:
             return describe(base, version=newest.version if newest else 0)
         version = newest.version + 1
         ProfileOverride.objects.create(profile=name, version=version, values={}, created_at=now())
     return describe(base, version=version)
+
+
+def _one_at_a_time(actor: Actor) -> None:
+    """Let one change of an owner's choices wait for another, so that each gets a version of its own."""
+    Owner.objects.select_for_update(no_key=True).get(pk=actor.owner_id)
 
 
 def describe(profile: RecallProfile, *, version: int) -> dict[str, Any]:

@@ -22,6 +22,7 @@ from memory.services.actors import UNSET, Actor, Permission, read_scopes
 from memory.services.clock import now
 from memory.services.embedding import active_space
 from memory.services.features import require_memory
+from memory.services.opening import opened
 from memory.services.profiles import effective_profile
 from memory.services.reinforcement import reinforce
 from memory.services.retention import EXPLANATIONS_KEPT
@@ -29,6 +30,8 @@ from memory.text import limits
 from memory.text.tokens import term_frequencies
 
 MAX_LIMIT: Final = 100
+# Characters of a text in which the matched words are looked for; a hundred long texts would take seconds.
+SEARCHED_FOR_MATCHES: Final = 20_000
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -223,12 +226,12 @@ def _filters(request: RecallRequest, ring: Any) -> Filters:
 
 
 def _rows(memory_ids: Sequence[UUID]) -> dict[UUID, Memory]:
-    return {row.pk: row for row in Memory.objects.filter(pk__in=memory_ids, status=Status.LIVE)}
+    return {row.pk: row for row in opened(list(Memory.objects.filter(pk__in=memory_ids, status=Status.LIVE)))}
 
 
 def _hit(row: Memory, one: Ranked, wanted: set[str]) -> Hit:
     spoken = f"{row.speaker}: {row.text}" if row.speaker else row.text
-    matched = tuple(sorted(wanted & set(term_frequencies(spoken))))
+    matched = tuple(sorted(wanted & set(term_frequencies(spoken[:SEARCHED_FOR_MATCHES]))))
     reasons = {
         "arms": {name: {"rank": hit.rank, "score": round(hit.score, 6)} for name, hit in one.arms.items()},
         "fused": round(one.fused, 6),

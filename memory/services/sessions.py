@@ -19,7 +19,7 @@ def list_sessions(*, actor: Actor, after: tuple[datetime, UUID] | None, size: in
     require_memory()
     actor.require(Permission.READ)
     with owner_scope(actor.owner_id):
-        rows = _own(actor)
+        rows = own_sessions(actor)
         if after is not None:
             rows = rows.filter(Q(started_at__lt=after[0]) | Q(started_at=after[0], pk__lt=after[1]))
         return list(rows.order_by("-started_at", "-pk")[:size])
@@ -30,7 +30,7 @@ def get_session(*, actor: Actor, session_id: UUID) -> Session:
     require_memory()
     actor.require(Permission.READ)
     with owner_scope(actor.owner_id):
-        row = _own(actor).filter(pk=session_id).first()
+        row = own_sessions(actor).filter(pk=session_id).first()
         if row is None:
             raise NotFound("There is no session with this id here.")
         return row
@@ -41,7 +41,7 @@ def close_session(*, actor: Actor, session_id: UUID) -> Session:
     require_memory()
     actor.require(Permission.WRITE)
     with owner_scope(actor.owner_id):
-        row = _own(actor).filter(pk=session_id).first()
+        row = own_sessions(actor).filter(pk=session_id).first()
         if row is None:
             raise NotFound("There is no session with this id here.")
         if row.closed_at is None:
@@ -50,6 +50,7 @@ def close_session(*, actor: Actor, session_id: UUID) -> Session:
         return row
 
 
-def _own(actor: Actor) -> QuerySet[Session]:
+def own_sessions(actor: Actor) -> QuerySet[Session]:
+    """Give an agent's own sessions, all of the owner's for a person, within the owner's scope."""
     rows: QuerySet[Session] = Session.objects.all()
     return rows if actor.agent_id is None else rows.filter(agent_id=actor.agent_id)

@@ -8,10 +8,11 @@ from django.db import connection
 from django.db.models import Count, QuerySet
 
 from memory.crypto.keyring import keyring
-from memory.models import LabelKind, Memory, OwnerActivity, PendingVector, Session, Status, owner_scope
+from memory.models import LabelKind, Memory, OwnerActivity, PendingVector, Status, owner_scope
 from memory.services.actors import Actor, Permission
 from memory.services.drafts import source_segments
 from memory.services.features import require_memory
+from memory.services.sessions import own_sessions
 
 MOST_SOURCES: Final = 50
 
@@ -25,14 +26,15 @@ def statistics(*, actor: Actor) -> dict[str, Any]:
     actor.require(Permission.READ)
     with owner_scope(actor.owner_id):
         live = _visible(actor).filter(status=Status.LIVE)
-        activity = OwnerActivity.objects.first()
+        activity, all_agents = OwnerActivity.objects.first(), actor.readable is None
         return {
             **_totals(actor),
             "by_tier": _counts(live, "tier"),
             "by_kind": _counts(live, "kind"),
             "by_category": _counts(live, "category"),
             "by_source": _by_source(actor),
-            "turns_since_consolidation": activity.turns_since_consolidation if activity else 0,
+            # Counted over all agents, so one agent is not told what the others do.
+            "turns_since_consolidation": activity.turns_since_consolidation if activity and all_agents else 0,
         }
 
 
@@ -50,7 +52,7 @@ def _totals(actor: Actor) -> dict[str, int]:
     return {
         "total": live.count(),
         "archived": visible.filter(status=Status.ARCHIVED).count(),
-        "sessions": _own_sessions(actor).count(),
+        "sessions": own_sessions(actor).count(),
         "vectors_pending": PendingVector.objects.filter(memory__in=live).count(),
     }
 
@@ -58,11 +60,6 @@ def _totals(actor: Actor) -> dict[str, int]:
 def _visible(actor: Actor) -> QuerySet[Memory]:
     rows: QuerySet[Memory] = Memory.objects.all()
     return rows if actor.readable is None else rows.filter(scope__in=actor.readable)
-
-
-def _own_sessions(actor: Actor) -> QuerySet[Session]:
-    rows: QuerySet[Session] = Session.objects.all()
-    return rows if actor.agent_id is None else rows.filter(agent_id=actor.agent_id)
 
 
 def _counts(rows: QuerySet[Memory], column: str) -> dict[str, int]:

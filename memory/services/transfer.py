@@ -10,12 +10,14 @@ from typing import Any, Final
 from uuid import UUID
 
 from memory.errors import InvalidInput, LociError, TooLarge
-from memory.models import Kind, Memory, Session, Status, owner_scope
+from memory.models import Kind, Memory, Status, owner_scope
 from memory.services.actors import UNSET, Actor, Permission, write_target
 from memory.services.clock import now
 from memory.services.drafts import Draft
 from memory.services.features import require_memory
+from memory.services.opening import opened
 from memory.services.remember import remember_many
+from memory.services.sessions import own_sessions
 from memory.services.turns import TurnDraft, ingest_turns
 
 FORMAT: Final = "loci-export/1"
@@ -52,7 +54,7 @@ def _pieces(actor: Actor, form: str) -> Iterator[str]:
     describe = _own_item if form == "loci" else _engram_item
     with owner_scope(actor.owner_id):
         total = _readable(actor).count()
-        labels = {row.pk: row.label for row in Session.objects.all()}
+        labels = {row.pk: row.label for row in own_sessions(actor)}
     head: dict[str, Any] = {"exportedAt": now().isoformat(), "source": SEED_SOURCE, "totalMemories": total}
     if form == "loci":
         head = {"format": FORMAT, **head}
@@ -62,7 +64,7 @@ def _pieces(actor: Actor, form: str) -> Iterator[str]:
     while True:
         with owner_scope(actor.owner_id):
             rows = _readable(actor).order_by("pk")
-            page = list((rows.filter(pk__gt=last) if last else rows)[:PAGE])
+            page = opened(list((rows.filter(pk__gt=last) if last else rows)[:PAGE]))
             texts = [json.dumps(describe(row, labels), ensure_ascii=False) for row in page]
         if not page:
             break
@@ -92,7 +94,8 @@ def _own_item(row: Memory, sessions: Mapping[UUID, str]) -> dict[str, Any]:
         "topics": row.topics,
         "source": row.source,
         "metadata": row.metadata,
-        "session": sessions.get(row.session_id) if row.session_id else None,
+        # Another agent's name for its conversation is not told; the turns still belong together.
+        "session": sessions.get(row.session_id, str(row.session_id)) if row.session_id else None,
         "position": row.position,
         "role": row.role or None,
         "speaker": row.speaker,

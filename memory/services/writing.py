@@ -128,6 +128,7 @@ def source_of(row: Memory, *, agent_id: UUID | None, now: datetime, source: str 
         memory_id=row.pk,
         agent_id=agent_id,
         sealed_for=row.sealing_agent_id,
+        scope=row.scope,
         source=source or row.source,
         created_at=now,
     )

@@ -209,7 +209,7 @@ class TestDelete:
         supported = remember(actor=alice, draft=Draft(text="Likes the sea.", kind="fact")).memory_id
         with owner_scope(alice.owner_id):
             MemorySource.objects.filter(memory_id=drawn).update(turn_id=turn_id)
-            MemorySource.objects.create(memory_id=supported, turn_id=turn_id, created_at=NOW)
+            MemorySource.objects.create(memory_id=supported, turn_id=turn_id, scope=alice.owner_id, created_at=NOW)
         assert turn_id is not None
         delete_memory(actor=alice, memory_id=turn_id)
         time.moment = NOW + timedelta(seconds=11)

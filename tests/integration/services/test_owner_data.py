@@ -98,7 +98,7 @@ def test_statistics(alice: Actor, make_agent: Callable[..., Any]) -> None:
     assert counted["by_tier"] == {"semantic": 2, "episodic": 1}
     assert counted["by_category"] == {"general": 2, "project": 1}
     assert counted["by_source"] == {"wiki": 2, "wiki/ops": 2, "wiki/ops/deploys": 1}
-    assert counted["turns_since_consolidation"] == 1
+    assert statistics(actor=alice)["turns_since_consolidation"] == 1
     assert statistics(actor=alice)["by_source"]["private"] == 1
 
 

@@ -40,7 +40,7 @@ def relations() -> set[str]:
     with connections["schema"].cursor() as cursor:
         cursor.execute(
             """SELECT relname FROM pg_class WHERE relnamespace = 'public'::regnamespace
-            AND (relname LIKE 'memory%' OR relname LIKE 'shared_cache%')
+            AND relname LIKE 'memory%'
             UNION SELECT proname FROM pg_proc WHERE proname LIKE 'loci_%'"""
         )
         return {row[0] for row in cursor.fetchall()}
@@ -49,7 +49,7 @@ def relations() -> set[str]:
 def test_there_and_back_and_there_again(django_db_setup: None, empty_database: str) -> None:
     call_command("migrate", verbosity=0, interactive=False)
     made = relations()
-    assert {"memory_memory", "memory_lexposting_15", "loci_find_key", "loci_index_space", "shared_cache"} <= made
+    assert {"memory_memory", "memory_lexposting_15", "loci_find_key", "loci_index_space"} <= made
     call_command("migrate", "memory", "zero", verbosity=0, interactive=False)
     assert relations() == set()
     call_command("migrate", verbosity=0, interactive=False)

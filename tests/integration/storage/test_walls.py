@@ -124,7 +124,14 @@ def test_the_orm_names_the_owner_in_every_statement(alice: Actor) -> None:
         row.save()
         row.refresh_from_db()
         version = MemoryVersion(
-            memory_id=row.pk, number=1, text="x", changes={}, actor="person", reason="changed", created_at=now()
+            memory_id=row.pk,
+            scope=row.scope,
+            number=1,
+            text="x",
+            changes={},
+            actor="person",
+            reason="changed",
+            created_at=now(),
         )
         version.save()
         assert version.memory.pk == row.pk
