@@ -4,10 +4,29 @@ from __future__ import annotations
 
 import json
 import logging
+import traceback
+from types import TracebackType
 from typing import Any
 
+ExcInfo = tuple[type[BaseException], BaseException, TracebackType | None] | tuple[None, None, None]
 
-class JsonFormatter(logging.Formatter):
+
+class DiscreetFormatter(logging.Formatter):
+    """Write exceptions as class and places in the code, without messages, which can carry what somebody said."""
+
+    def formatException(self, ei: ExcInfo) -> str:  # noqa: N802  (the name is the standard library's)
+        """Render where an exception came from."""
+        kind, error, trace = ei
+        if kind is None:
+            return ""
+        lines = [f"{kind.__module__}.{kind.__qualname__}", *traceback.format_tb(trace)]
+        cause = error.__cause__ or error.__context__ if error is not None else None
+        if cause is not None:
+            lines.append(f"after {type(cause).__module__}.{type(cause).__qualname__}")
+        return "\n".join(line.rstrip("\n") for line in lines)
+
+
+class JsonFormatter(DiscreetFormatter):
     """Write one JSON object a line."""
 
     def format(self, record: logging.LogRecord) -> str:
@@ -29,7 +48,11 @@ def logging_configuration(*, level: str, form: str) -> dict[str, Any]:
         "version": 1,
         "disable_existing_loggers": False,
         "formatters": {
-            "text": {"format": "{asctime} {levelname} {name}: {message}", "style": "{"},
+            "text": {
+                "()": "config.settings.logs.DiscreetFormatter",
+                "format": "{asctime} {levelname} {name}: {message}",
+                "style": "{",
+            },
             "json": {"()": "config.settings.logs.JsonFormatter"},
         },
         "handlers": {"stderr": {"class": "logging.StreamHandler", "formatter": form}},
@@ -37,6 +60,8 @@ def logging_configuration(*, level: str, form: str) -> dict[str, Any]:
         "loggers": {
             # SQL parameters hold text before encryption has been checked by eyes; never log them.
             "django.db.backends": {"level": "INFO"},
+            # Refused requests are the client's affair, and their paths can hold what somebody typed.
+            "django.request": {"level": "ERROR"},
             "httpx": {"level": "WARNING"},
         },
     }

@@ -14,7 +14,7 @@ from tests.conftest import PASSWORD
 
 @pytest.fixture(autouse=True)
 def forgotten_failures(db: None) -> None:
-    caches["shared"].clear()
+    caches["logins"].clear()
 
 
 def log_in(client: Client, **fields: str) -> Any:

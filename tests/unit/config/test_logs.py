@@ -1,0 +1,36 @@
+"""Log lines tell where something failed and never what somebody said."""
+
+from __future__ import annotations
+
+import json
+import logging
+import sys
+
+import pytest
+
+from config.settings.logs import DiscreetFormatter, JsonFormatter
+
+SAID = ("my password is hunter42", "al@example.org")
+
+
+def record() -> logging.LogRecord:
+    try:
+        try:
+            raise KeyError(SAID[1])
+        except KeyError as error:
+            raise ValueError(SAID[0]) from error
+    except ValueError:
+        return logging.LogRecord("loci", logging.ERROR, __file__, 1, "it failed: %s", ("code",), sys.exc_info())
+
+
+@pytest.mark.parametrize("formatter", [DiscreetFormatter("%(message)s"), JsonFormatter()])
+def test_exceptions_keep_their_messages_to_themselves(formatter: logging.Formatter) -> None:
+    line = formatter.format(record())
+    for told in ("it failed: code", "ValueError", "KeyError", "test_logs.py"):
+        assert told in line
+    for said in SAID:
+        assert said not in line
+
+
+def test_json_lines_are_json() -> None:
+    assert json.loads(JsonFormatter().format(record()))["level"] == "ERROR"
