@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import fcntl
 import os
 from collections.abc import Callable, Iterator
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -30,12 +32,16 @@ FAST = {"fsync": "off", "synchronous_commit": "off", "full_page_writes": "off", 
 
 @pytest.fixture(scope="session")
 def cluster() -> Iterator[Cluster]:
-    """Start the tests' own PostgreSQL, or use the one that another test process has started."""
-    server = Cluster(Path(HOME) / "data", FAST)
-    started = server.start()
-    yield server
-    if started.status == "started":
-        server.stop()
+    """Start the tests' own PostgreSQL, or use the one that another test process has started; the last one stops it."""
+    HOME.mkdir(parents=True, exist_ok=True)
+    with (HOME / "users.lock").open("w") as users:
+        fcntl.flock(users, fcntl.LOCK_SH)
+        server = Cluster(HOME / "data", FAST)
+        server.start()
+        yield server
+        with suppress(BlockingIOError):
+            fcntl.flock(users, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            server.stop()
 
 
 @pytest.fixture(scope="session")

@@ -89,7 +89,7 @@ class Command(BaseCommand):
 
     def _pytest(self, arguments: Sequence[str], *, coverage: bool) -> int:
         measured = ["coverage", "run", "--parallel-mode", "-m"] if coverage else []
-        command = [sys.executable, "-m", *measured, "pytest", "-p", "tests.one_server", *arguments]
+        command = [sys.executable, "-m", *measured, "pytest", *arguments]
         self.stdout.flush()
         return subprocess.run(command, cwd=settings.BASE_DIR, check=False).returncode
 
