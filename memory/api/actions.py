@@ -22,7 +22,8 @@ class Action:
 
     Attributes:
         id: the operation's name in the schema.
-        answers: the body of each success status; None for no body.
+        answers: the body of each success status, a serializer or, where there are several, their union; None for no
+            body.
         permission: what a key needs; None when every authenticated caller may.
         body: the serializer of the request's body, None when none is read.
         query: the serializer of the query parameters; without one, every parameter is refused.
@@ -34,7 +35,7 @@ class Action:
     """
 
     id: str
-    answers: Mapping[int, type[BaseSerializer[Any]] | None]
+    answers: Mapping[int, type[BaseSerializer[Any]] | BaseSerializer[Any] | None]
     permission: Permission | None = None
     body: type[BaseSerializer[Any]] | None = None
     query: type[BaseSerializer[Any]] | None = None

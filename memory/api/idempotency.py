@@ -25,7 +25,7 @@ from memory.api.problems import MEDIA_TYPE
 from memory.crypto.keyring import keyring
 from memory.errors import IdempotencyMismatch, InvalidInput
 from memory.models import IdempotencyRecord, owner_scope
-from memory.services.actors import Actor
+from memory.services.actors import Actor, Permission
 from memory.services.clock import now
 
 if TYPE_CHECKING:
@@ -58,7 +58,7 @@ def idempotent(handler: Handler) -> Handler:
         if key is None:
             return handler(view, request, *args, **kwargs)
         actor = actor_of(request)
-        record, claimed = _claim(actor, _checked(key), _request_digest(request))
+        record, claimed = _claim(actor, _checked(key), _request_digest(actor, request))
         if not claimed:
             return _again(record)
         try:
@@ -81,8 +81,10 @@ def _checked(key: str) -> str:
     return key
 
 
-def _request_digest(request: Request) -> bytes:
+def _request_digest(actor: Actor, request: Request) -> bytes:
     parts = [request.method, request.get_full_path(), request.headers.get("If-Match"), request.data]
+    # What was answered to a key that may read is not given again to another key of the agent that may not.
+    parts.append(Permission.READ in actor.permissions)
     return hashlib.sha256(json.dumps(parts, sort_keys=True).encode()).digest()
 
 

@@ -87,6 +87,9 @@ class LociSchema(AutoSchema):
         schema = super()._map_basic_serializer(serializer, direction)  # type: ignore[no-untyped-call]
         if direction == "request" and isinstance(serializer, Strict):
             schema["additionalProperties"] = False
+        if getattr(serializer, "closed", False):
+            # Else the whole of a union would also count as its part.
+            schema["additionalProperties"] = False
         return schema
 
     def _doc(self) -> tuple[str, str]:

@@ -6,6 +6,7 @@ from datetime import datetime
 from typing import Any, Final
 from uuid import UUID
 
+from drf_spectacular.utils import PolymorphicProxySerializer
 from rest_framework import serializers
 
 from memory.api.serializers.base import ItemErrorSerializer, NoteSerializer, PageQuery, Strict
@@ -224,6 +225,25 @@ class CountedMemorySerializer(MemorySerializer):
     def _use(self, row: Memory) -> tuple[int, datetime | None]:
         uses: dict[UUID, tuple[int, datetime | None]] = self.context["uses"]
         return uses.get(row.pk, (0, None))
+
+
+class BriefMemorySerializer(serializers.Serializer[Any]):
+    """One memory for a key that may not read: that something became of it, and nothing of what it says."""
+
+    closed = True
+
+    id = serializers.UUIDField()
+    status = serializers.CharField(help_text="live, superseded, archived or erasing.")
+    erase_at = serializers.DateTimeField(allow_null=True, help_text="When a deletion becomes final.")
+    version = serializers.IntegerField(help_text="Also the ETag.")
+
+
+CHANGED_MEMORY: Final = PolymorphicProxySerializer(
+    component_name="ChangedMemory",
+    serializers=[CountedMemorySerializer, BriefMemorySerializer],
+    resource_type_field_name=None,
+)
+"""One memory after a change, for its description only: whole for callers that may read, else brief."""
 
 
 class MemoryPageSerializer(serializers.Serializer[Any]):

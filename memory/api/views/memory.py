@@ -11,6 +11,8 @@ from memory.api.actions import Action
 from memory.api.idempotency import idempotent
 from memory.api.preconditions import etag, expected_version, outdated_is_412
 from memory.api.serializers.memories import (
+    CHANGED_MEMORY,
+    BriefMemorySerializer,
     ChangeSerializer,
     CountedMemorySerializer,
     HistorySerializer,
@@ -39,14 +41,14 @@ class MemoryView(LociView):
             permission=Permission.WRITE,
             rate="write",
             body=ChangeSerializer,
-            answers={200: CountedMemorySerializer},
+            answers={200: CHANGED_MEMORY},
             versioned=True,
         ),
         "DELETE": Action(
             id="delete_memory",
             permission=Permission.DELETE,
             rate="write",
-            answers={200: CountedMemorySerializer, 202: CountedMemorySerializer},
+            answers={200: CHANGED_MEMORY, 202: CHANGED_MEMORY},
             versioned=True,
         ),
     }
@@ -86,9 +88,7 @@ class ArchiveView(LociView):
     """Archiving one memory."""
 
     actions = {
-        "POST": Action(
-            id="archive_memory", permission=Permission.DELETE, rate="write", answers={200: CountedMemorySerializer}
-        )
+        "POST": Action(id="archive_memory", permission=Permission.DELETE, rate="write", answers={200: CHANGED_MEMORY})
     }
 
     @idempotent
@@ -105,7 +105,7 @@ class RestoreView(LociView):
             id="restore_memory",
             permission=Permission.WRITE,
             rate="write",
-            answers={200: CountedMemorySerializer},
+            answers={200: CHANGED_MEMORY},
             problems=(409,),
         )
     }
@@ -145,7 +145,10 @@ class SourcesView(LociView):
 
 
 def memory_answer(actor: Actor, row: Memory, *, status: int = 200) -> Response:
-    """Show one memory with its uses and its version as the entity tag."""
-    uses: dict[Any, Any] = accesses(actor=actor, memory_ids=[row.pk])
-    body = CountedMemorySerializer(row, context={"uses": uses}).data
+    """Show one memory with its uses and its version as the entity tag; only briefly to a key that may not read."""
+    if Permission.READ in actor.permissions:
+        uses: dict[Any, Any] = accesses(actor=actor, memory_ids=[row.pk])
+        body = CountedMemorySerializer(row, context={"uses": uses}).data
+    else:
+        body = BriefMemorySerializer(row).data
     return Response(body, status=status, headers={"ETag": etag(row.version)})
