@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from typing import Any
+from urllib.parse import urlencode
 from uuid import UUID, uuid4
 
 import pytest
@@ -11,13 +12,13 @@ from django.http import HttpResponse
 from django.test import Client, RequestFactory
 
 from config.middleware import sound_requests
-from memory.models import User
+from memory.models import Memory, User, owner_scope
 from memory.services.actors import Actor
+from memory.services.retirement import archive_memory
 from tests.conftest import PASSWORD
 from tests.integration.palace.conftest import HTMX
 
 Store = Callable[..., UUID]
-
 
 SESSIONS = [
     '"\\000aaaaaaaaaaaaaaaa"',
@@ -145,3 +146,87 @@ def test_a_place_out_of_range_is_no_page_of_the_archive(palace: Client, moment: 
         answer = palace.get("/archive/", {"after": f"{moment}_{row}"})
         assert answer.status_code == 422
         assert "cursor.invalid" in answer.content.decode()
+
+
+HOSTILE = [
+    "\x00",
+    "tea\x00",
+    "\ufffd",
+    "%",
+    "'",
+    "\\",
+    "\x1b[2J",
+    "\x85",
+    "\u202e",
+    "\u2028",
+    "\U0010ffff",
+    "\ufdd0",
+    "NaN",
+    "-1",
+    "1e999",
+    "9" * 400,
+    "²",
+    "٣",
+    "{{ 7 }}",
+    "a" * 70_000,
+    "0001-01-01T00:00:00+23:59",
+    "9999-12-31T23:59:59-23:59",
+]
+# As bytes of an address: halves of a surrogate pair, an overlong NUL, and what is no UTF-8 at all.
+RAW = ["%ED%A0%80", "%ED%BF%BF", "%C0%80", "%FF%FE", "%F4%90%80%80", "%u0000", "%0d%0aX:%20y"]
+READ = {
+    "/": ("q", "profile", "limit", "threshold", "category", "kind", "go", "unheard"),
+    "/recent/": ("recent",),
+    "/archive/": ("after",),
+    "/remember/": ("unheard",),
+    "/login/": ("next",),
+    "/memories/{}/": ("stored",),
+}
+QUERIES = [(path, name) for path, names in READ.items() for name in names]
+
+
+@pytest.mark.parametrize(("path", "name"), QUERIES, ids=[f"{path}?{name}" for path, name in QUERIES])
+def test_no_parameter_of_an_address_breaks_a_page(
+    palace: Client, alice: Actor, store: Store, path: str, name: str
+) -> None:
+    memory_id = store("Tea is fine.")
+    archive_memory(actor=alice, memory_id=store("Tea was fine."))
+    asked = "q=tea&" if path == "/" and name != "q" else ""
+    values = [urlencode({name: text}) for text in HOSTILE] + [f"{name}={raw}" for raw in RAW]
+    for headers in ({}, HTMX):
+        for value in values:
+            answer = palace.get(f"{path.format(memory_id)}?{asked}{value}", headers=headers)
+            assert answer.status_code < 500, value[:60]
+
+
+FIELDS = ("content", "category", "kind", "importance", "tags", "source", "valid_from")
+FORMS = {
+    "/remember/": (*FIELDS, "csrfmiddlewaretoken"),
+    "/memories/{}/edit/": (*FIELDS, "valid_until", "expires_at", "version"),
+    "/memories/{}/restore/": ("next",),
+    "/theme/": ("theme", "next"),
+    "/login/": ("username", "password", "next"),
+}
+SENT = [(path, name) for path, names in FORMS.items() for name in names]
+
+
+@pytest.mark.parametrize(("path", "name"), SENT, ids=[f"{path} {name}" for path, name in SENT])
+def test_no_field_of_a_form_breaks_a_page(alice: Actor, palace: Client, store: Store, path: str, name: str) -> None:
+    memory_id = store("Tea is fine.")
+    sound = {"content": "Milk is fine.", "category": "general", "kind": "note", "importance": "5", "version": "1"}
+    sound |= {"username": "alice", "password": "wrong", "theme": "dark"}
+    browser = Client() if path == "/login/" else palace
+    rest = {field: value for field, value in sound.items() if field in FORMS[path] and field != name}
+    for text in HOSTILE:
+        for data in ({**rest, name: text}, {**rest, f"{name}{text[:20]}": "x"}):
+            # Both forms in which browsers send: in parts, and as an address.
+            assert browser.post(path.format(memory_id), data).status_code < 500, text[:60]
+            written = urlencode(data)
+            answer = browser.post(path.format(memory_id), written, "application/x-www-form-urlencoded")
+            assert answer.status_code < 500, text[:60]
+    for raw in RAW:
+        written = f"{urlencode(rest)}&{name}={raw}"
+        answer = browser.post(path.format(memory_id), written, "application/x-www-form-urlencoded")
+        assert answer.status_code < 500, raw
+    with owner_scope(alice.owner_id):
+        assert not any("\x00" in row.text for row in Memory.objects.all())
