@@ -148,12 +148,17 @@ def make_ready(draft: Draft, *, ring: OwnerRing) -> Ready:
         signals=signals,
         terms={ring.word(term): min(count, MAX_SMALLINT) for term, count in analysed.frequencies.items()},
         length=min(analysed.length, MAX_SMALLINT),
-        content_hash=ring.digest(" ".join(text.split())),
+        content_hash=content_hash(text, ring=ring),
         labels=_hashed_labels(ring, tags=tags, topics=topics, source=source, speaker=speaker, names=signals.names),
         speaker_hashes=sorted(ring.name(word) for word in signals.speaker),
         name_hashes=sorted(ring.name(name) for name in signals.names),
         notes=notes,
     )
+
+
+def content_hash(text: str, *, ring: OwnerRing) -> bytes:
+    """Hash what a statement says, whatever its spacing."""
+    return ring.digest(" ".join(text.split()))
 
 
 def source_segments(source: str) -> list[str]:

@@ -11,7 +11,7 @@ from django.http import StreamingHttpResponse
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from memory.api.actions import Action
+from memory.api.actions import MIB, Action
 from memory.api.idempotency import idempotent
 from memory.api.serializers.system import (
     ExportQuery,
@@ -24,7 +24,8 @@ from memory.api.views.base import LociView
 from memory.errors import InvalidInput
 from memory.services.actors import UNSET, Permission
 from memory.services.clock import now
-from memory.services.transfer import export_stream, file_name, import_document
+from memory.services.exporting import export_stream, file_name
+from memory.services.importing import import_document
 
 
 class ExportView(LociView):
@@ -69,6 +70,7 @@ class ImportView(LociView):
             rate="write",
             query=ImportQuery,
             body=ImportDocumentSerializer,
+            most_bytes=32 * MIB,
             answers={200: ImportedSerializer},
             problems=(409,),
         )

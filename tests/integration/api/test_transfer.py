@@ -84,9 +84,10 @@ def test_bad_items_are_reported_and_the_others_stored(agent: Client) -> None:
         {"content": "turn", "kind": "turn", "session": "s", "position": "first"},
         {"content": "old", "status": "archived"},
         "text",
+        {"content": "older", "status": "superseded"},
     ]
     body = agent.json("post", "/import", {"format": "loci-export/1", "memories": items}).json()
-    assert (body["created"], body["skipped"]) == (1, 1)
+    assert (body["created"], body["skipped"]) == (2, 1)
     assert [error["index"] for error in body["errors"]] == [1, 2, 3, 4, 5, 6, 7, 8, 10]
     assert [item["text"] for item in agent.json("get", "/memories").json()["items"]] == ["good"]
 

@@ -16,13 +16,13 @@ from memory.services.agents import authenticate, create_key
 from memory.services.changes import change_memory
 from memory.services.context import build_context
 from memory.services.drafts import Draft
+from memory.services.exporting import export_stream
 from memory.services.memories import ListRequest, get_memory, history, list_memories, sources
 from memory.services.opening import UNREADABLE
 from memory.services.profiles import change_profile
 from memory.services.recall import RecallRequest, recall
 from memory.services.remember import remember
 from memory.services.stats import statistics
-from memory.services.transfer import export_stream
 from memory.services.turns import TurnDraft, ingest_turns
 
 Agents = Callable[..., tuple[Actor, str]]

@@ -15,6 +15,8 @@ from memory.services.accounts import create_first_owner, create_owner, owner_of,
 from memory.services.actors import Actor, person
 from memory.services.agents import authenticate, create_agent, create_key, list_keys, pause_agent, revoke_key
 from memory.services.drafts import Draft
+from memory.services.exporting import export_stream, file_name, from_ten, to_ten
+from memory.services.importing import import_document
 from memory.services.memories import ListRequest, list_memories
 from memory.services.profiles import change_profile, get_profile, list_profiles, reset_profile
 from memory.services.recall import RecallRequest, recall
@@ -22,7 +24,6 @@ from memory.services.remember import remember, remember_many
 from memory.services.retirement import archive_memory
 from memory.services.settings import OWNER_SETTINGS, change_settings, get_settings
 from memory.services.stats import statistics
-from memory.services.transfer import export_stream, file_name, from_ten, import_document, to_ten
 from memory.services.turns import TurnDraft, ingest_turns
 
 
@@ -115,7 +116,10 @@ class TestTransfer:
         ingest_turns(
             actor=actor,
             session="chat",
-            turns=[TurnDraft(draft=Draft(text=text, role="user", speaker="Al")) for text in ("ok", "ok")],
+            turns=[
+                TurnDraft(draft=Draft(text="ok", role="user", speaker="Al")),
+                TurnDraft(draft=Draft(text="ok", role="user", speaker="Al"), reply_to=0),
+            ],
         )
         archive_memory(actor=actor, memory_id=remember(actor=actor, draft=Draft(text="old")).memory_id)
 
@@ -124,14 +128,18 @@ class TestTransfer:
         document = self.exported(alice)
         assert (document["totalMemories"], document["format"]) == (4, "loci-export/1")
         result = import_document(actor=mallory, document=document)
-        assert (result.created, result.existing, result.skipped, result.errors) == (3, 0, 1, [])
+        assert (result.created, result.existing, result.skipped, result.errors) == (4, 0, 0, [])
         again = import_document(actor=mallory, document=document)
-        assert (again.created, again.existing, again.errors) == (0, 3, [])
+        assert (again.created, again.existing, again.errors) == (0, 4, [])
+        archived = list_memories(actor=mallory, request=ListRequest(statuses=["archived"]), after=None, size=9)
+        assert {row.text for row in archived} == {"old"}
         rows = list_memories(actor=mallory, request=ListRequest(), after=None, size=9)
         assert sorted((row.text, row.speaker, row.position) for row in rows if row.session_id) == [
             ("ok", "Al", 0),
             ("ok", "Al", 1),
         ]
+        first, second = sorted((row for row in rows if row.session_id), key=lambda row: row.position or 0)
+        assert second.reply_to_id == first.pk
         (fact,) = [row for row in rows if not row.session_id]
         assert (fact.text, fact.category, fact.importance, fact.tags) == (
             "Prefers dark mode",

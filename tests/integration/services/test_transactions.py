@@ -16,10 +16,10 @@ from memory.services.actors import Actor
 from memory.services.changes import change_memory
 from memory.services.context import build_context
 from memory.services.drafts import Draft
+from memory.services.importing import import_document
 from memory.services.recall import RecallRequest, recall
 from memory.services.remember import remember
 from memory.services.retirement import archive_memory, restore_memory
-from memory.services.transfer import import_document
 
 
 class Watchful(StubEmbedder):

@@ -1,0 +1,142 @@
+"""Export: our own format, with everything that an import can use, and the JSON format of Engram's page."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any, Final
+from uuid import UUID
+
+from memory.errors import InvalidInput
+from memory.models import Memory, Status, owner_scope
+from memory.services.actors import Actor, Permission
+from memory.services.clock import now
+from memory.services.features import require_memory
+from memory.services.opening import opened
+from memory.services.sessions import own_sessions
+
+FORMAT: Final = "loci-export/1"
+PAGE: Final = 500
+BATCH: Final = 100
+MOST_ITEMS: Final = 20_000
+SEED_SOURCE: Final = "Loci — Memory Export"
+
+
+def file_name(moment: datetime) -> str:
+    """Name the file of an export by its day."""
+    return f"loci-memories-{moment:%Y-%m-%d}.json"
+
+
+def export_stream(*, actor: Actor, form: str = "loci") -> Iterator[str]:
+    """Give an export as pieces of one JSON document, oldest memory first, opened page by page.
+
+    Args:
+        actor: who exports; only what it may read is in the document.
+        form: `loci` (everything that an import needs) or `engram` (content, category, importance 1-10, created_at).
+
+    Raises:
+        PermissionRefused: the permission `transfer` is missing.
+        InvalidInput: another form.
+    """
+    require_memory()
+    actor.require(Permission.TRANSFER)
+    if form not in ("loci", "engram"):
+        raise InvalidInput("form is loci or engram.", code="export.form", field="form")
+    return _pieces(actor, form)
+
+
+def _pieces(actor: Actor, form: str) -> Iterator[str]:
+    describe = _own_item if form == "loci" else _engram_item
+    with owner_scope(actor.owner_id):
+        total = _readable(actor).count()
+        labels = {row.pk: row.label for row in own_sessions(actor)}
+    head: dict[str, Any] = {"exportedAt": _moment(now()), "source": SEED_SOURCE, "totalMemories": total}
+    if form == "loci":
+        head = {"format": FORMAT, **head}
+    yield json.dumps(head, ensure_ascii=False)[:-1] + ', "memories": ['
+    last: UUID | None = None
+    first = True
+    while True:
+        with owner_scope(actor.owner_id):
+            rows = _readable(actor).order_by("pk")
+            page = opened(list((rows.filter(pk__gt=last) if last else rows)[:PAGE]))
+            names = Names(labels, _positions(page))
+            texts = [json.dumps(describe(row, names), ensure_ascii=False) for row in page]
+        if not page:
+            break
+        yield ("" if first else ",") + ",".join(texts)
+        last, first = page[-1].pk, False
+    yield "]}"
+
+
+def _readable(actor: Actor) -> Any:
+    rows = Memory.objects.filter(status__in=(Status.LIVE, Status.SUPERSEDED, Status.ARCHIVED))
+    return rows if actor.readable is None else rows.filter(scope__in=actor.readable)
+
+
+@dataclass(frozen=True, slots=True)
+class Names:
+    """What rows refer to by id, said so that an import understands it: sessions' names and turns' positions."""
+
+    sessions: Mapping[UUID, str]
+    positions: Mapping[UUID, int | None]
+
+
+def _positions(page: list[Memory]) -> dict[UUID, int | None]:
+    answered = [row.reply_to_id for row in page if row.reply_to_id]
+    return dict(Memory.objects.filter(pk__in=answered).values_list("pk", "position"))
+
+
+def _moment(value: datetime | None) -> str | None:
+    return None if value is None else value.isoformat().replace("+00:00", "Z")
+
+
+def _own_item(row: Memory, names: Names) -> dict[str, Any]:
+    moments = ("created_at", "occurred_at", "valid_from", "valid_until", "expires_at")
+    item = {
+        "id": str(row.pk),
+        "content": row.text,
+        "kind": row.kind,
+        "tier": row.tier,
+        "category": row.category,
+        "summary_level": row.summary_level,
+        "status": row.status,
+        "importance": row.importance,
+        "confidence": row.confidence,
+        "tags": row.tags,
+        "topics": row.topics,
+        "source": row.source,
+        "metadata": row.metadata,
+        # Another agent's name for its conversation is not told; the turns still belong together.
+        "session": names.sessions.get(row.session_id, str(row.session_id)) if row.session_id else None,
+        "position": row.position,
+        "reply_to": names.positions.get(row.reply_to_id) if row.reply_to_id else None,
+        "role": row.role or None,
+        "speaker": row.speaker,
+        "tool_name": row.tool_name,
+        "call_id": row.call_id,
+        **{name: _moment(getattr(row, name)) for name in moments},
+    }
+    return {name: value for name, value in item.items() if value is not None}
+
+
+def _engram_item(row: Memory, names: Names) -> dict[str, Any]:
+    return {
+        "id": str(row.pk),
+        "content": row.text,
+        "category": row.category,
+        "importance": to_ten(row.importance),
+        "created_at": _moment(row.created_at),
+    }
+
+
+def to_ten(importance: float) -> int:
+    """Show an importance from 0 to 1 on the scale from 1 to 10."""
+    return max(1, round(importance * 10))
+
+
+def from_ten(value: float) -> float:
+    """Read an importance on the scale from 1 to 10; 0, which older files hold, counts as 0."""
+    return min(max(value / 10, 0.0), 1.0)

@@ -1,0 +1,208 @@
+"""Import: storing the memories of an export, of this product's format or of Engram's."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from typing import Any, Final
+from uuid import UUID
+
+from memory.crypto.keyring import keyring
+from memory.errors import InvalidInput, LociError, TooLarge
+from memory.models import Kind, Memory, Status, owner_scope
+from memory.services.actors import UNSET, Actor, Permission, write_target
+from memory.services.drafts import Draft, content_hash
+from memory.services.exporting import FORMAT, from_ten
+from memory.services.features import require_memory
+from memory.services.remember import remember_many
+from memory.services.retirement import archive_memory
+from memory.services.turns import TurnDraft, ingest_turns
+
+PAGE: Final = 500
+BATCH: Final = 100
+MOST_ITEMS: Final = 20_000
+
+
+@dataclass(slots=True)
+class Imported:
+    """What became of an import's items; `errors` names each refused one by its place in the file."""
+
+    created: int = 0
+    existing: int = 0
+    skipped: int = 0
+    errors: list[dict[str, Any]] = field(default_factory=list)
+
+
+@dataclass(slots=True)
+class _Sorted:
+    """The items of a document by how they are stored; each with its place in the file."""
+
+    statements: list[tuple[int, Draft]] = field(default_factory=list)
+    turns: dict[str, list[tuple[int, TurnDraft]]] = field(default_factory=dict)
+    archived: set[int] = field(default_factory=set)
+
+
+def import_document(*, actor: Actor, document: Any, scope: Any = UNSET) -> Imported:
+    """Store the memories of an export, of this product's format or of Engram's.
+
+    Statements that are here already are reinforced and counted as existing; archived ones are archived again, and
+    superseded ones are skipped. Turns go back into sessions of the same names, with the turns that they answer. A bad
+    item is reported and the others are stored. Ids, scopes and histories are never taken over, and the rows are new.
+
+    Raises:
+        InvalidInput: no such document, or more than 20,000 items.
+        PermissionRefused: one of the permissions `transfer` and `memory:write` is missing.
+        InvalidScope, NotFound: the scope cannot be written; nothing was stored.
+    """
+    require_memory()
+    actor.require(Permission.TRANSFER)
+    actor.require(Permission.WRITE)
+    write_target(actor, scope)
+    items = document.get("memories") if isinstance(document, Mapping) else None
+    if not isinstance(items, list):
+        raise InvalidInput("The document has no list `memories`.", code="import.format")
+    if len(items) > MOST_ITEMS:
+        raise InvalidInput(f"An import holds at most {MOST_ITEMS} memories.", code="import.size")
+    own = document.get("format") == FORMAT
+    if "format" in document and not own:
+        raise InvalidInput("The document's format is not known.", code="import.format")
+    result = Imported()
+    found = _Sorted()
+    for index, item in enumerate(items):
+        try:
+            _sort_item(item, index, own, found, result)
+        except LociError as error:
+            result.errors.append(_error(index, error))
+    _leave_out_archived(actor, found, result)
+    for start in range(0, len(found.statements), BATCH):
+        part = found.statements[start : start + BATCH]
+        for one in remember_many(actor=actor, drafts=[draft for _, draft in part], scope=scope):
+            stored = one.stored
+            _count(result, part[one.index][0], one.error, bool(stored and stored.created))
+            if stored is not None and stored.created:
+                _archive(actor, found, part[one.index][0], stored.memory_id)
+    for session, placed in found.turns.items():
+        _store_turns(actor, session, placed, scope, found, result)
+    result.errors.sort(key=lambda error: error["index"])
+    return result
+
+
+def _leave_out_archived(actor: Actor, found: _Sorted, result: Imported) -> None:
+    """Count archived statements that stand in the archive here already, so that importing twice adds nothing."""
+    ring = keyring().of(actor.owner_id)
+    hashes = {
+        index: content_hash(draft.text, ring=ring)
+        for index, draft in found.statements
+        if index in found.archived and _hashable(draft.text)
+    }
+    with owner_scope(actor.owner_id):
+        rows = Memory.objects.filter(status=Status.ARCHIVED, content_hash__in=list(hashes.values()))
+        standing = {bytes(digest) for digest in rows.values_list("content_hash", flat=True)}
+    here = {index for index, digest in hashes.items() if digest in standing}
+    result.existing += len(here)
+    found.statements = [entry for entry in found.statements if entry[0] not in here]
+
+
+def _hashable(text: Any) -> bool:
+    return isinstance(text, str) and not any("\ud800" <= character <= "\udfff" for character in text)
+
+
+def _store_turns(
+    actor: Actor,
+    session: str,
+    placed: list[tuple[int, TurnDraft]],
+    scope: Any,
+    found: _Sorted,
+    result: Imported,
+) -> None:
+    placed = _in_order(placed)
+    for start in range(0, len(placed), PAGE):
+        part = placed[start : start + PAGE]
+        try:
+            answer = ingest_turns(actor=actor, session=session, turns=[turn for _, turn in part], scope=scope)
+        except (InvalidInput, TooLarge) as error:
+            # The name of this one session cannot be used; the others are stored.
+            result.errors += [_error(index, error) for index, _ in part]
+            continue
+        for turn in answer.turns:
+            index = part[turn.index][0]
+            _count(result, index, turn.error, turn.created)
+            if turn.created and turn.memory_id is not None:
+                _archive(actor, found, index, turn.memory_id)
+
+
+def _in_order(placed: list[tuple[int, TurnDraft]]) -> list[tuple[int, TurnDraft]]:
+    """Order a session's turns by position and drop references to turns that the file does not hold."""
+    known = {_whole(turn.position) for _, turn in placed}
+
+    def place(entry: tuple[int, TurnDraft]) -> tuple[bool, int, int]:
+        position = _whole(entry[1].position)
+        return (position is None, position or 0, entry[0])
+
+    kept = [(index, turn if turn.reply_to in known else replace(turn, reply_to=None)) for index, turn in placed]
+    return sorted(kept, key=place)
+
+
+def _archive(actor: Actor, found: _Sorted, index: int, memory_id: UUID) -> None:
+    """Archive what was archived where it came from; an agent that may not leaves it live."""
+    if index in found.archived and Permission.DELETE in actor.permissions:
+        archive_memory(actor=actor, memory_id=memory_id, reason="archived before import")
+
+
+def _sort_item(item: Any, index: int, own: bool, found: _Sorted, result: Imported) -> None:
+    if not isinstance(item, Mapping):
+        raise InvalidInput("An item is not an object.", code="import.item")
+    if item.get("status") == Status.SUPERSEDED:
+        result.skipped += 1
+        return
+    draft = _draft(item, own)
+    if draft.kind != Kind.TURN:
+        found.statements.append((index, draft))
+    else:
+        session = item.get("session")
+        if not isinstance(session, str):
+            raise InvalidInput("A turn names no session.", code="import.item")
+        turn = TurnDraft(draft=draft, position=item.get("position"), reply_to=_whole(item.get("reply_to")))
+        found.turns.setdefault(session, []).append((index, turn))
+    if item.get("status") == Status.ARCHIVED:
+        found.archived.add(index)
+
+
+def _whole(value: Any) -> int | None:
+    return value if isinstance(value, int) and not isinstance(value, bool) else None
+
+
+_OWN_FIELDS: Final = (
+    "kind", "tier", "category", "summary_level", "importance", "confidence", "tags", "topics", "source", "metadata",
+    "occurred_at", "valid_from", "valid_until", "expires_at", "role", "speaker", "tool_name", "call_id",
+)  # fmt: skip
+
+
+def _draft(item: Mapping[str, Any], own: bool) -> Draft:
+    if own:
+        return Draft(
+            text=item.get("content"), **{name: item[name] for name in _OWN_FIELDS if item.get(name) is not None}
+        )
+    importance = item.get("importance", 5)
+    if isinstance(importance, bool) or not isinstance(importance, int | float) or not 0 <= importance <= 10:
+        raise InvalidInput("importance is a number from 1 to 10.", code="importance.out_of_range")
+    category = item.get("category")
+    return Draft(
+        text=item.get("content"),
+        category=category if isinstance(category, str) else None,
+        importance=from_ten(importance),
+        occurred_at=item.get("created_at"),
+    )
+
+
+def _count(result: Imported, index: int, error: LociError | None, created: bool) -> None:
+    if error is not None:
+        result.errors.append(_error(index, error))
+    elif created:
+        result.created += 1
+    else:
+        result.existing += 1
+
+
+def _error(index: int, error: LociError) -> dict[str, Any]:
+    return {"index": index, "code": error.machine_code, "message": error.message}
