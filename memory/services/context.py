@@ -53,8 +53,15 @@ def _origin(row: Memory) -> str:
     return source or ("conversation" if row.session_id else row.kind)
 
 
+def _kind_beside_origin(row: Memory) -> str:
+    """Name the kind, unless the origin says it already."""
+    return "" if _origin(row) == row.kind else f"({row.kind}) "
+
+
 FORMATS: Final[Mapping[str, BlockFormat]] = {
-    "prax": BlockFormat("## Relevant Memories", lambda row: f"- [{_origin(row)}, {_day(row)}] ({row.kind}) "),
+    "prax": BlockFormat(
+        "## Relevant Memories", lambda row: f"- [{_origin(row)}, {_day(row)}] {_kind_beside_origin(row)}"
+    ),
     "praxis": BlockFormat("Relevant memory:", lambda row: f"- ({row.kind}) {_day(row)}: "),
     "cortex": BlockFormat("--- Relevant Memory ---", lambda row: f"[{row.tier}] {_day(row)}: ", "---"),
 }

@@ -16,7 +16,7 @@ from django.db import DatabaseError, InterfaceError, connection
 
 from memory.crypto.keyring import keyring
 from memory.errors import LociError
-from memory.models import DueWork, SpaceState
+from memory.models import DueWork, EmbeddingSpace, SpaceState
 from memory.providers.composition import embedder, vault_used_before
 from memory.services.clock import now
 from memory.services.findings import Finding, worst
@@ -43,8 +43,12 @@ WORK_SQL: Final = """
     SELECT (SELECT count(*) FROM memory_duework WHERE job = %(vectors)s),
            (SELECT min(due_at) FROM memory_duework),
            (SELECT max(stopped) FROM django_q_task WHERE success AND func = %(task)s),
-           (SELECT ARRAY[provider, model, dimension::text] FROM memory_embeddingspace WHERE state = %(active)s)
+           (SELECT ARRAY[provider, model, dimension::text] FROM memory_embeddingspace WHERE state = %(active)s),
+           EXISTS (SELECT FROM memory_owner)
 """
+RESTORE_VAULT: Final = (
+    "Restore the vault together with its master key, or name the right one in LOCI_KEYS_DIR or KEYS_DATABASE_URL."
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,6 +57,7 @@ class _Work:
     oldest_due: datetime | None
     last_run: datetime | None
     space: Sequence[str] | None
+    owners: bool
 
 
 def health() -> dict[str, Any]:
@@ -68,31 +73,39 @@ def health() -> dict[str, Any]:
 
 def health_findings() -> list[Finding]:
     """Run the checks; the same as `health`, with remedies."""
-    findings = _database_findings()
-    findings += [_keys(), _language_model(), _memory_switch()]
+    findings, work = _database_findings()
+    findings += [_keys(owners=work is not None and work.owners), _language_model(), _memory_switch()]
     if settings.EMBEDDED_DATABASE:
         findings.append(_disk())
     return findings
 
 
-def _database_findings() -> list[Finding]:
+def embedder_finding() -> Finding:
+    """Tell whether search by meaning works in this process: ok, degraded to words, or failing by its settings.
+
+    One query. The state of the embedder is known from its last use; nothing is asked of it.
+    """
+    active = EmbeddingSpace.objects.filter(state=SpaceState.ACTIVE)
+    return _embedder(active.values_list("provider", "model", "dimension").first())
+
+
+def _database_findings() -> tuple[list[Finding], _Work | None]:
     try:
         findings = [*_server_and_role()]
         schema = _schema()
         findings.append(schema)
-        if schema.status != "failing":
-            work = _work()
-            findings += [_embedder(work.space), _vectors(work), _worker(work)]
+        if schema.status == "failing":
+            return findings, None
+        work = _work()
+        return [*findings, _embedder(work.space), _vectors(work), _worker(work)], work
     except (DatabaseError, InterfaceError) as error:
-        return [
-            Finding(
-                "database",
-                "failing",
-                f"The database does not answer ({type(error).__name__}).",
-                "python3 manage.py up" if settings.EMBEDDED_DATABASE else "Check the server of DATABASE_URL.",
-            )
-        ]
-    return findings
+        failing = Finding(
+            "database",
+            "failing",
+            f"The database does not answer ({type(error).__name__}).",
+            "python3 manage.py up" if settings.EMBEDDED_DATABASE else "Check the server of DATABASE_URL.",
+        )
+        return [failing], None
 
 
 def _server_and_role() -> list[Finding]:
@@ -160,7 +173,7 @@ def _work() -> _Work:
         return _Work(*cursor.fetchone())
 
 
-def _embedder(space: Sequence[str] | None) -> Finding:
+def _embedder(space: Sequence[str | int] | None) -> Finding:
     name = "embedder"
     if settings.EMBEDDING_PROVIDER == "none":
         return Finding(name, "ok", "No embedder is configured: recall works by words alone.")
@@ -174,7 +187,8 @@ def _embedder(space: Sequence[str] | None) -> Finding:
             name,
             "degraded",
             f"The stored vectors belong to {space[0]}/{space[1]}, but {this} is configured: recall works by words.",
-            "Set EMBEDDING_PROVIDER and EMBEDDING_MODEL as they were.",
+            "Set EMBEDDING_PROVIDER and EMBEDDING_MODEL as they were. The embedder is chosen before the first memory: "
+            "stored memories cannot be given vectors of another one yet.",
         )
     state = model.state()
     if state.status == "failing":
@@ -188,6 +202,9 @@ def _embedder(space: Sequence[str] | None) -> Finding:
 
 def _vectors(work: _Work) -> Finding:
     waiting = work.owners_waiting_for_vectors
+    if settings.EMBEDDING_PROVIDER == "none":
+        without = f" Some memories of {waiting} owners have no vector." if waiting else ""
+        return Finding("vectors", "ok", f"Words only, by choice.{without}")
     if waiting:
         return Finding("vectors", "degraded", f"Vectors of {waiting} owners are still to be made.")
     return Finding("vectors", "ok", "No vectors are waiting to be made.")
@@ -208,10 +225,12 @@ def _worker(work: _Work) -> Finding:
     return Finding(name, "ok", "The worker reports.")
 
 
-def _keys() -> Finding:
+def _keys(*, owners: bool) -> Finding:
     try:
         if not vault_used_before():
             # Opening it would set it up, and a check changes nothing.
+            if owners:
+                return Finding("keys", "failing", "The key vault of this database's owners is gone.", RESTORE_VAULT)
             return Finding("keys", "failing", "The key vault was never set up, or is gone.", "python3 manage.py up")
         keyring().vault.verify()
     except LociError as error:

@@ -135,10 +135,20 @@ def _write(
             memory_id=rows[index].pk if rows[index].pk in inserted else existing[ready[index].content_hash],
             created=rows[index].pk in inserted,
             vector_pending=rows[index].pk in inserted and (embedded is None or index not in vector_at),
-            notes=ready[index].notes,
+            notes=ready[index].notes if rows[index].pk in inserted else _notes_again(ready[index]),
         )
         for index in order
     }
+
+
+def _notes_again(again: Ready) -> list[dict[str, str]]:
+    """Tell the caller what a statement that is known already does not take over."""
+    if not (again.tags or again.topics or again.metadata):
+        return again.notes
+    message = (
+        "The statement is stored already and was reinforced. Tags, topics and metadata are as they were; change them."
+    )
+    return [*again.notes, {"code": "memory.known", "message": message}]
 
 
 def _selected(embedded: Embedded | None, places: list[int]) -> Embedded | None:

@@ -301,6 +301,9 @@ class TestContext:
             form: build_context(actor=alice, request=RecallRequest(query="NixOS"), form=form).text
             for form in ("prax", "praxis", "cortex")
         }
+        remember(actor=alice, draft=Draft(text="Uses Helix.", kind="fact", occurred_at=day))
+        plain = build_context(actor=alice, request=RecallRequest(query="Helix", limit=1), form="prax").text
+        assert plain == "## Relevant Memories\n- [fact, 2026-04-02] Uses Helix."
         assert blocks == {
             "prax": "## Relevant Memories\n- [conversation, 2026-04-02] (fact) Uses NixOS.",
             "praxis": "Relevant memory:\n- (fact) 2026-04-02: Uses NixOS.",

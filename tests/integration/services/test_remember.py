@@ -93,10 +93,13 @@ def test_encrypted_columns_cannot_be_bypassed(alice: Actor) -> None:
 def test_the_same_statement_reinforces(alice: Actor) -> None:
     first = remember(actor=alice, draft=Draft(text="I prefer dark mode."))
     again = remember(actor=alice, draft=Draft(text="  I prefer\n dark   mode. ", source="chat"))
-    assert (again.created, again.memory_id) == (False, first.memory_id)
-    assert counts(alice) == {"memories": 1, "sources": 2, "vectors": 1, "postings": 1, "pending": 0}
+    assert (again.created, again.memory_id, again.notes) == (False, first.memory_id, [])
+    tagged = remember(actor=alice, draft=Draft(text="I prefer dark mode.", tags=["ui"]))
+    assert [note["code"] for note in tagged.notes] == ["memory.known"]
+    assert get_memory(actor=alice, memory_id=first.memory_id).tags is None
+    assert counts(alice) == {"memories": 1, "sources": 3, "vectors": 1, "postings": 1, "pending": 0}
     with owner_scope(alice.owner_id):
-        assert MemoryAccess.objects.get().access_count == 1
+        assert MemoryAccess.objects.get().access_count == 2
 
 
 def test_statements_of_two_scopes_are_two_rows(alice: Actor, make_agent: Callable[..., Any]) -> None:
