@@ -82,7 +82,7 @@ def _checked(key: str) -> str:
 
 
 def _request_digest(actor: Actor, request: Request) -> bytes:
-    parts = [request.method, request.get_full_path(), request.headers.get("If-Match"), request.data]
+    parts: list[Any] = [request.method, request.get_full_path(), request.headers.get("If-Match"), request.data]
     # What was answered to a key that may read is not given again to another key of the agent that may not.
     parts.append(Permission.READ in actor.permissions)
     return hashlib.sha256(json.dumps(parts, sort_keys=True).encode()).digest()

@@ -54,6 +54,7 @@ def test_a_key_that_reads_too_is_shown_the_whole(agent: Client, method: str, pat
 @each_change
 def test_an_answer_given_again_tells_no_more(alice: Actor, agent: Client, method: str, path: str, body: Any) -> None:
     memory = remember(agent, SECRET)
+    assert agent.actor.agent_id is not None
     lesser = create_key(
         actor=alice, agent_id=agent.actor.agent_id, label="lesser", scopes=[Permission.WRITE, Permission.DELETE]
     )
