@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, Final, Literal
 
 from rest_framework.serializers import BaseSerializer
 
@@ -14,6 +14,8 @@ if TYPE_CHECKING:
     from rest_framework.views import APIView
 
 Rate = Literal["read", "write", "recall"]
+
+MIB: Final = 1024 * 1024
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -29,6 +31,7 @@ class Action:
         query: the serializer of the query parameters; without one, every parameter is refused.
         rate: which limit requests count against.
         problems: error statuses beyond those that every endpoint has.
+        most_bytes: how large the request's body may be.
         versioned: whether If-Match is heeded and ETag is given.
         locates: whether the answer carries a Location.
         public: whether no authentication is asked for.
@@ -41,6 +44,7 @@ class Action:
     query: type[BaseSerializer[Any]] | None = None
     rate: Rate = "read"
     problems: tuple[int, ...] = ()
+    most_bytes: int = MIB
     versioned: bool = False
     locates: bool = False
     public: bool = False

@@ -8,7 +8,7 @@ from django.urls import reverse
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from memory.api.actions import Action
+from memory.api.actions import MIB, Action
 from memory.api.idempotency import idempotent
 from memory.api.outcomes import acceptance, check_each, refusal, summary
 from memory.api.pagination import KeysetPagination
@@ -101,6 +101,7 @@ class BatchView(LociView):
             permission=Permission.WRITE,
             rate="write",
             body=BatchSerializer,
+            most_bytes=8 * MIB,
             answers={200: BatchAnswerSerializer},
             problems=(409,),
         )

@@ -7,7 +7,7 @@ from typing import Any
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from memory.api.actions import Action
+from memory.api.actions import MIB, Action
 from memory.api.idempotency import idempotent
 from memory.api.outcomes import Item, acceptance, check_each, refusal, summary
 from memory.api.pagination import KeysetPagination
@@ -36,6 +36,7 @@ class TurnsView(LociView):
             permission=Permission.WRITE,
             rate="write",
             body=TurnsSerializer,
+            most_bytes=8 * MIB,
             answers={200: TurnsAnswerSerializer},
             problems=(409,),
         )

@@ -101,7 +101,7 @@ def test_an_unknown_member_with_half_a_surrogate_pair_can_still_be_named(agent: 
         (b'{"text": "x", "metadata": {"n": ' + b"9" * 5000 + b"}}", 400, "json.number"),
         (b'{"text": "x", "text": "y"}', 400, "json.duplicate_name"),
         (b'{"text": "x", "metadata": ' + b'{"a":' * 40 + b"1" + b"}" * 41, 400, "json.too_deep"),
-        (b"[" * 100_000, 400, "json.too_deep"),
+        (b"[" * 60_000, 400, "json.too_deep"),
         (b'[{"text": "x"}]', 400, "json.not_an_object"),
         (b'"text"', 400, "json.not_an_object"),
         (b"null", 400, "json.not_an_object"),
