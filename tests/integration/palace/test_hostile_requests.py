@@ -16,6 +16,7 @@ from memory.models import Memory, User, owner_scope
 from memory.services.actors import Actor
 from memory.services.retirement import archive_memory
 from tests.conftest import PASSWORD
+from tests.integration.api.hostile import HOSTILE, RAW
 from tests.integration.palace.conftest import HTMX
 
 Store = Callable[..., UUID]
@@ -148,32 +149,6 @@ def test_a_place_out_of_range_is_no_page_of_the_archive(palace: Client, moment: 
         assert "cursor.invalid" in answer.content.decode()
 
 
-HOSTILE = [
-    "\x00",
-    "tea\x00",
-    "\ufffd",
-    "%",
-    "'",
-    "\\",
-    "\x1b[2J",
-    "\x85",
-    "\u202e",
-    "\u2028",
-    "\U0010ffff",
-    "\ufdd0",
-    "NaN",
-    "-1",
-    "1e999",
-    "9" * 400,
-    "²",
-    "٣",
-    "{{ 7 }}",
-    "a" * 70_000,
-    "0001-01-01T00:00:00+23:59",
-    "9999-12-31T23:59:59-23:59",
-]
-# As bytes of an address: halves of a surrogate pair, an overlong NUL, and what is no UTF-8 at all.
-RAW = ["%ED%A0%80", "%ED%BF%BF", "%C0%80", "%FF%FE", "%F4%90%80%80", "%u0000", "%0d%0aX:%20y"]
 READ = {
     "/": ("q", "profile", "limit", "threshold", "category", "kind", "go", "unheard"),
     "/recent/": ("recent",),
