@@ -27,14 +27,26 @@ def main():
         if sys.argv[1:2] in (["test"], ["lint"]):
             # Neither sees, nor makes, the data and keys of the user who runs it.
             import tests.environment  # noqa: F401
-        from django.core.management import execute_from_command_line
-
-        execute_from_command_line(sys.argv)
+        return run()
     except RuntimeFault as error:
         sys.stderr.write(error.message + "\n")
         return 1
     except KeyboardInterrupt:
         return 130
+
+
+def run():
+    # type: () -> int
+    """Run the command in this process, which has the packages for it."""
+    from django.core.exceptions import ImproperlyConfigured
+    from django.core.management import execute_from_command_line
+
+    try:
+        execute_from_command_line(sys.argv)
+    except ImproperlyConfigured as error:
+        # A setting that cannot be used; where in the code it is read helps nobody.
+        sys.stderr.write(str(error) + "\n")
+        return 1
     return 0
 
 

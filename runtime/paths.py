@@ -30,7 +30,10 @@ def is_root() -> bool:
 def _chosen(variable: str, system: str, user: Callable[[str], Path], name: str = APP) -> Path:
     value = os.environ.get(variable, "").strip()
     if value:
-        return Path(value).expanduser().resolve()
+        try:
+            return Path(value).expanduser().resolve()
+        except (OSError, RuntimeError, ValueError) as error:
+            raise RuntimeFault(f"{variable} cannot be used: not a path that can be followed.") from error
     if is_root():
         return Path(system)
     try:

@@ -6,6 +6,7 @@ Every secret can also come as `NAME_FILE`, the path of a file that holds it.
 from __future__ import annotations
 
 import json
+import math
 import os
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -87,13 +88,14 @@ class Environment:
         self, name: str, default: int, *, meaning: str, minimum: int = 0, maximum: int | None = None, **seeds: str
     ) -> int:
         """Read a whole number within bounds."""
-        return self._typed(name, "whole number", default, _bounded(int, minimum, maximum), meaning, seeds)
+        bounded = _bounded(int, minimum, maximum, form="a whole number")
+        return self._typed(name, "whole number", default, bounded, meaning, seeds)
 
     def number(
         self, name: str, default: float, *, meaning: str, minimum: float = 0, maximum: float | None = None, **seeds: str
     ) -> float:
         """Read a number within bounds."""
-        return self._typed(name, "number", default, _bounded(float, minimum, maximum), meaning, seeds)
+        return self._typed(name, "number", default, _bounded(float, minimum, maximum, form="a number"), meaning, seeds)
 
     def choice(self, name: str, default: str, options: tuple[str, ...], *, meaning: str, **seeds: str) -> str:
         """Read one of several words."""
@@ -114,7 +116,10 @@ class Environment:
         """Read a JSON object; empty when left out."""
 
         def parse(text: str) -> dict[str, Any]:
-            value = json.loads(text or "{}")
+            try:
+                value = json.loads(text or "{}")
+            except (ValueError, RecursionError):
+                value = None
             if not isinstance(value, dict):
                 raise ValueError("not a JSON object")
             return value
@@ -122,10 +127,17 @@ class Environment:
         return self._typed(name, "JSON object", {}, parse, meaning, seeds)
 
     def path(self, name: str, default: Path, *, shown: str, meaning: str) -> Path:
-        """Read a directory or file; `shown` stands for the default on the reference page."""
+        """Read a directory or file; `shown` stands for the default on the reference page.
+
+        Raises:
+            SettingError: it begins with the home of nobody, or its links go round.
+        """
         self._declare(name, "path", shown, meaning)
         value = self._values.get(name, "").strip()
-        return Path(value).expanduser().resolve() if value else default
+        try:
+            return Path(value).expanduser().resolve() if value else default
+        except (OSError, RuntimeError, ValueError) as error:
+            raise SettingError(f"{name} cannot be used: not a path that can be followed.") from error
 
     def _typed(
         self, name: str, kind: str, default: T, parse: Callable[[str], T], meaning: str, seeds: Mapping[str, str]
@@ -155,9 +167,15 @@ class Environment:
         self.declarations[name] = Declaration(name, kind, default, meaning, self._section, secret, dict(seeds or {}))
 
 
-def _bounded(kind: Callable[[str], Any], minimum: float, maximum: float | None) -> Callable[[str], Any]:
+def _bounded(kind: Callable[[str], Any], minimum: float, maximum: float | None, *, form: str) -> Callable[[str], Any]:
     def parse(text: str) -> Any:
-        value = kind(text)
+        try:
+            value = kind(text)
+        except ValueError:
+            # The language's own words for it quote the value, and would not tell what is expected.
+            raise ValueError(f"not {form}") from None
+        if not math.isfinite(value):
+            raise ValueError(f"not {form}")
         if value < minimum or (maximum is not None and value > maximum):
             raise ValueError(f"not between {minimum} and {'any number' if maximum is None else maximum}")
         return value

@@ -41,6 +41,29 @@ def test_unusable_values_name_the_setting(read: Callable[[Environment], object])
         read(Environment({"X": "[nonsense"}))
 
 
+@pytest.mark.parametrize(
+    ("read", "words"),
+    [
+        (lambda env: env.integer("X", 1, meaning=""), "X cannot be used: not a whole number."),
+        (lambda env: env.number("X", 1, meaning=""), "X cannot be used: not a number."),
+        (lambda env: env.mapping("X", meaning=""), "X cannot be used: not a JSON object."),
+    ],
+)
+@pytest.mark.parametrize("value", ["[nonsense", "nan", "1e999", "[" * 100_000], ids=["word", "nan", "huge", "deep"])
+def test_what_is_wrong_is_said_in_words_of_our_own(
+    read: Callable[[Environment], object], words: str, value: str
+) -> None:
+    with pytest.raises(SettingError) as caught:
+        read(Environment({"X": value}))
+    assert str(caught.value) == words
+
+
+@pytest.mark.parametrize("value", ["~nobody-of-this-name/x", "a\0b"])
+def test_a_path_that_leads_nowhere(value: str) -> None:
+    with pytest.raises(SettingError, match="X cannot be used"):
+        Environment({"X": value}).path("X", Path("/"), shown="", meaning="")
+
+
 def test_bounds() -> None:
     with pytest.raises(SettingError, match="between 1 and 65535"):
         Environment({"PORT": "0"}).integer("PORT", 1, meaning="", minimum=1, maximum=65535)
