@@ -12,10 +12,14 @@ from runtime.locks import FileLock
 
 
 @contextmanager
-def only_instance(data: Path) -> Iterator[None]:
+def only_instance(data: Path, *, listening: tuple[str, int] | None = None) -> Iterator[None]:
     """Hold the lock of a running product on a data directory, which is made when it does not exist.
 
     A lock whose holder was killed is free.
+
+    Args:
+        data: the data directory.
+        listening: host and port of the web process, for `running_address`.
 
     Raises:
         AlreadyRunning: another process holds it.
@@ -30,6 +34,8 @@ def only_instance(data: Path) -> Iterator[None]:
             pid,
         )
     try:
+        if listening is not None:
+            lock.note(f"{listening[1]} {listening[0]}")
         yield
     finally:
         lock.release()
@@ -39,3 +45,12 @@ def running_instance(data: Path) -> int | None:
     """Give the process number of the product running on a data directory, None when none does."""
     lock = FileLock(data / "up.lock")
     return lock.holder() if lock.held_elsewhere() else None
+
+
+def running_address(data: Path) -> tuple[str, int] | None:
+    """Give host and port where the product running on a data directory listens; None when that is not known."""
+    lock = FileLock(data / "up.lock")
+    if not lock.held_elsewhere():
+        return None
+    port, _, host = lock.noted().partition(" ")
+    return (host, int(port)) if port.isdigit() else None

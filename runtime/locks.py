@@ -8,7 +8,9 @@ import stat
 from pathlib import Path
 from types import TracebackType
 
-LONGEST_PID = 20
+LONGEST_NOTE = 400
+# A note's characters may have four bytes each, and the number stands before it.
+LONGEST_CONTENT = 2048
 
 
 class FileLock:
@@ -46,13 +48,29 @@ class FileLock:
         self._descriptor = descriptor
         return True
 
+    def note(self, line: str) -> None:
+        """Write one line of at most 400 characters behind the process number, for those who find the lock held."""
+        if len(line) > LONGEST_NOTE or "\n" in line:
+            raise ValueError("a note is one short line")
+        os.ftruncate(self.descriptor, 0)
+        os.pwrite(self.descriptor, f"{os.getpid()}\n{line}\n".encode(), 0)
+
     def holder(self) -> int | None:
         """Read the process number that the last holder wrote; it may have died since."""
+        first = self._lines()[0]
+        return int(first) if first.isdigit() else None
+
+    def noted(self) -> str:
+        """Read the line that the last holder noted, empty when it noted none; it may have died since."""
+        return self._lines()[1]
+
+    def _lines(self) -> tuple[str, str]:
         try:
-            text = self.path.read_bytes()[:LONGEST_PID].strip()
+            text = self.path.read_bytes()[:LONGEST_CONTENT].decode(errors="replace")
         except FileNotFoundError:
-            return None
-        return int(text) if text.isdigit() else None
+            return "", ""
+        first, second, *_ = [*text.splitlines(), "", ""]
+        return first.strip(), second.strip()
 
     def held_elsewhere(self) -> bool:
         """Tell whether some process holds the lock now, without leaving a file behind."""

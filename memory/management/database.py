@@ -1,37 +1,46 @@
-"""The embedded database while `up` runs: started with it, stopped with it, left alone when somebody else started it."""
+"""The embedded database while a command needs it: started and stopped again."""
 
 from __future__ import annotations
 
 import signal
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from pathlib import Path
 
+from runtime.instance import running_instance
 from runtime.postgres.cluster import Cluster
-
-# Names the server process that an `up` started, so that the next one stops it when the first was killed.
-MARK = "up.server"
 
 
 @contextmanager
 def running_database(cluster: Cluster, say: Callable[[str], None]) -> Iterator[None]:
-    """Have the server run during the block.
-
-    At the end it is stopped when this block, or an earlier one that was killed, started it.
+    """Have the server run during the block of a running product, and stop it at the end, whoever started it.
 
     Raises:
         RuntimeFault: it cannot be started or stopped.
     """
-    ours = not cluster.alive() or _left_by_killed(cluster)
     try:
         started = cluster.start()
-        if ours:
-            _mark(cluster)
         if started.status == "started":
             say(f"The database runs after {started.seconds:.1f} s.")
         yield
     finally:
-        if ours:
+        _stop(cluster)
+
+
+@contextmanager
+def borrowed_database(cluster: Cluster) -> Iterator[None]:
+    """Have the server run during the block of a command; at the end it is as it was, running or stopped.
+
+    A server that a product started meanwhile has taken over is left to that.
+
+    Raises:
+        RuntimeFault: it cannot be started or stopped.
+    """
+    found_running = cluster.alive()
+    try:
+        cluster.start()
+        yield
+    finally:
+        if not found_running and running_instance(cluster.data) is None:
             _stop(cluster)
 
 
@@ -40,22 +49,3 @@ def _stop(cluster: Cluster) -> None:
     for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
         signal.signal(number, signal.SIG_IGN)
     cluster.stop()
-    _mark_path(cluster).unlink(missing_ok=True)
-
-
-def _mark(cluster: Cluster) -> None:
-    pid = cluster.status().pid
-    if pid is not None:
-        _mark_path(cluster).write_text(f"{pid}\n", encoding="ascii")
-
-
-def _left_by_killed(cluster: Cluster) -> bool:
-    try:
-        marked = _mark_path(cluster).read_text(encoding="ascii").strip()
-    except FileNotFoundError:
-        return False
-    return marked == str(cluster.status().pid)
-
-
-def _mark_path(cluster: Cluster) -> Path:
-    return cluster.data / MARK

@@ -7,11 +7,15 @@ from pathlib import Path
 
 from django.conf import settings
 from django.core.management import call_command
+from django.db import connection
 
 from memory.crypto.keyring import keyring
 from memory.errors import EmbedderUnavailable, KeysUnavailable
+from memory.models import Owner
+from memory.providers.composition import vault_used_before
 from memory.providers.minilm.build import MANIFEST, default_directory, ensure_built
 from memory.services.accounts import FirstOwner, create_first_owner, owners_without_keys
+from memory.services.health import RESTORE_VAULT
 from memory.services.jobs import ensure_schedules
 from memory.services.schema import schema_state
 from runtime.errors import RuntimeFault
@@ -43,8 +47,43 @@ def bring_schema_up_to_date(say: Say) -> None:
 
 
 def check_vault() -> None:
-    """See that the master key opens the key vault; raises KeysUnavailable."""
+    """See that the master key opens the key vault, setting up one that was never used; raises KeysUnavailable."""
     keyring().vault.verify()
+
+
+def check_known_vault() -> None:
+    """See that the master key opens the key vault that was used before; needs no database; raises KeysUnavailable."""
+    if _vault_known():
+        check_vault()
+
+
+def refuse_lost_vault() -> None:
+    """See that a database with owners comes with its key vault, before another one is set up in its place.
+
+    Raises:
+        KeysUnavailable: there are owners and no vault; nothing was made.
+    """
+    if not _vault_known() and _owners_exist():
+        raise KeysUnavailable(
+            "This database has owners, but their key vault is gone, so their texts cannot be read. Nothing was started "
+            f"or changed. {RESTORE_VAULT}"
+        )
+
+
+def _vault_known() -> bool:
+    try:
+        return vault_used_before()
+    except OSError as error:
+        raise KeysUnavailable(
+            f"The key vault cannot be looked at ({type(error).__name__}). Nothing was started. Check the owner and "
+            "mode of LOCI_KEYS_DIR."
+        ) from error
+
+
+def _owners_exist() -> bool:
+    with connection.cursor() as cursor:
+        cursor.execute("SELECT to_regclass('memory_owner') IS NOT NULL")
+        return bool(cursor.fetchone()[0]) and Owner.objects.exists()
 
 
 def check_owners() -> None:
@@ -57,8 +96,7 @@ def check_owners() -> None:
     if missing:
         raise KeysUnavailable(
             f"The key vault has no keys for {missing} owners of this database, so their texts cannot be read. Nothing "
-            "was started or changed. Restore the vault together with its master key, or name the right one in "
-            "LOCI_KEYS_DIR or KEYS_DATABASE_URL."
+            f"was started or changed. {RESTORE_VAULT}"
         )
 
 

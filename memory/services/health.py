@@ -235,6 +235,9 @@ def _keys(*, owners: bool) -> Finding:
         keyring().vault.verify()
     except LociError as error:
         return Finding("keys", "failing", error.message)
+    except OSError as error:
+        reason = f"The key vault cannot be looked at ({type(error).__name__})."
+        return Finding("keys", "failing", reason, "Check the owner and mode of LOCI_KEYS_DIR.")
     return Finding("keys", "ok", "The master key opens the key vault.")
 
 

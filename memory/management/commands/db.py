@@ -15,6 +15,7 @@ from django.conf import settings
 from django.core.management.base import BaseCommand, CommandError
 from psycopg.conninfo import make_conninfo
 
+from memory.management.database import borrowed_database
 from runtime.errors import RuntimeFault
 from runtime.instance import running_instance
 from runtime.paths import data_directory
@@ -50,13 +51,20 @@ class Command(BaseCommand):
         status = actions.add_parser("status", help="tell whether it runs; exit code 0 when it does, 3 when not")
         status.add_argument("--json", action="store_true", help="as one JSON object")
         psql = actions.add_parser("psql", help="open psql; arguments after -- are passed on")
-        psql.add_argument("--role", choices=["app", "owner", "superuser"], default="app")
+        psql.add_argument(
+            "--role",
+            choices=["app", "owner", "superuser"],
+            default="app",
+            help="app (the default) and owner see the rows of one owner, see docs/operations.md; superuser sees all",
+        )
         psql.add_argument("arguments", nargs="*", metavar="ARGUMENT")
         for action, meaning in (("backup", "write a backup file"), ("restore", "replace the database by a backup")):
             copying = actions.add_parser(action, help=meaning)
             copying.add_argument("path", type=Path)
             if action == "restore":
-                copying.add_argument("--yes", action="store_true", help="without asking")
+                copying.add_argument(
+                    "--yes", action="store_true", help="without asking; needed where there is no terminal"
+                )
         provisioning = actions.add_parser("provision", help="set up roles, database and extension on a server")
         provisioning.add_argument("--url", help="URL of a superuser of your own server; LOCI_SUPERUSER_URL hides it")
         provisioning.add_argument("--database", default="loci", help="name of the database (default: loci)")
@@ -143,11 +151,13 @@ class Command(BaseCommand):
 
     def _backup(self, options: Mapping[str, Any]) -> None:
         cluster = self._cluster("back up")
-        self._require_running(cluster)
+        if not (cluster.directory / "PG_VERSION").exists():
+            raise CommandError(f"There is no database in {cluster.data} to back up. Check LOCI_DATA_DIR.")
         path: Path = options["path"]
-        found = backup(
-            path, socket_directory=cluster.socket_directory, database=self._database, binaries=cluster.binaries
-        )
+        with borrowed_database(cluster):
+            found = backup(
+                path, socket_directory=cluster.socket_directory, database=self._database, binaries=cluster.binaries
+            )
         self.stdout.write(
             f"{path}: {found.size} bytes, described by {metadata_path(path).name}. It holds no keys: back up the key "
             "vault and the master key apart from it."
@@ -156,21 +166,24 @@ class Command(BaseCommand):
     def _restore(self, options: Mapping[str, Any]) -> None:
         cluster = self._cluster("restore")
         self._confirm(options)
-        cluster.start()
-        found = restore(
-            options["path"],
-            socket_directory=cluster.socket_directory,
-            database=self._database,
-            binaries=cluster.binaries,
-        )
+        with borrowed_database(cluster):
+            found = restore(
+                options["path"],
+                socket_directory=cluster.socket_directory,
+                database=self._database,
+                binaries=cluster.binaries,
+            )
         age = f" It was made at {found.created_at}." if found is not None else ""
-        self.stdout.write(f"The backup is restored.{age} Run `manage.py migrate` if it is of an older version.")
+        self.stdout.write(f"The backup is restored.{age} Migrations that it lacks are applied when `up` starts.")
 
     def _confirm(self, options: Mapping[str, Any]) -> None:
         if options["yes"]:
             return
         if not sys.stdin.isatty():
-            raise CommandError("This replaces the database by the backup. Add --yes to say that you mean it.")
+            raise CommandError(
+                "This replaces the database by the backup, and there is no terminal to ask at. Nothing was changed. "
+                "Add --yes to say that you mean it."
+            )
         if input(f"This replaces database {self._database} by the backup. Type yes to go on: ").strip() != "yes":
             raise CommandError("Nothing was changed.")
 
@@ -182,8 +195,8 @@ class Command(BaseCommand):
         url = options["url"] or os.environ.get("LOCI_SUPERUSER_URL")
         if not url:
             cluster = self._cluster("set up without --url")
-            cluster.start()
-            provision(cluster.socket_directory, database)
+            with borrowed_database(cluster):
+                provision(cluster.socket_directory, database)
             self.stdout.write(f"Database {database} is set up on the embedded server.")
             return
         names = [role.name for role in ROLES] if options["passwords"] else []

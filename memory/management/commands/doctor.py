@@ -17,11 +17,11 @@ from memory.errors import LociError
 from memory.providers.composition import embedder
 from memory.services.accounts import owners_without_keys
 from memory.services.findings import Finding, Status, worst
-from memory.services.health import health_findings
+from memory.services.health import RESTORE_VAULT, health_findings
 from memory.services.key_places import key_findings
 from runtime import bootstrap
 from runtime.errors import RuntimeFault
-from runtime.instance import running_instance
+from runtime.instance import running_address, running_instance
 from runtime.paths import data_directory
 from runtime.postgres.cluster import Cluster
 from runtime.virtualenv import VirtualEnvironment, checksum
@@ -102,14 +102,15 @@ def _server() -> Finding:
     pid = running_instance(data_directory())
     if pid is None:
         return Finding(name, "degraded", "Loci does not run on this data directory.", "python3 manage.py up")
-    answer = serving.ask_health(settings.LOCI_HOST, settings.LOCI_PORT)
-    where = serving.address(settings.LOCI_HOST, settings.LOCI_PORT)
+    host, port = running_address(data_directory()) or (settings.LOCI_HOST, settings.LOCI_PORT)
+    answer = serving.ask_health(host, port)
+    where = serving.address(host, port)
     if not answer:
         return Finding(
             name,
             "degraded",
             f"`up` runs (process {pid}), but nothing answers at {where}.",
-            "Wait a moment, see its log lines, or set LOCI_PORT as it was given to `up`.",
+            "Wait a moment, then see its log lines.",
         )
     return Finding(name, "ok", f"`up` runs (process {pid}) and answers at {where}.")
 
@@ -151,6 +152,6 @@ def _owners() -> Finding:
             name,
             "failing",
             f"The vault has no keys for {missing} owners; their texts cannot be read.",
-            "Restore the vault, or name the right one in LOCI_KEYS_DIR or KEYS_DATABASE_URL.",
+            RESTORE_VAULT,
         )
     return Finding(name, "ok", "The vault has the keys of every owner.")

@@ -57,7 +57,7 @@ class Command(BaseCommand):
         self._refuse_second_start()
         self._refuse_taken_port(host, port)
         try:
-            with only_instance(data_directory()), _signals_interrupt(), ExitStack() as stack:
+            with only_instance(data_directory(), listening=(host, port)), _signals_interrupt(), ExitStack() as stack:
                 self._start_database(stack)
                 first = self._prepare()
                 self._greet(first, host, port)
@@ -95,7 +95,7 @@ class Command(BaseCommand):
 
     def _start_database(self, stack: ExitStack) -> None:
         # Before the database, since a wrong key needs no database to be noticed.
-        preparation.check_vault()
+        preparation.check_known_vault()
         if not settings.EMBEDDED_DATABASE:
             return
         cluster = Cluster(data_directory())
@@ -103,6 +103,8 @@ class Command(BaseCommand):
         provision(cluster.socket_directory, str(settings.DATABASES["default"]["NAME"]))
 
     def _prepare(self) -> FirstOwner | None:
+        preparation.refuse_lost_vault()
+        preparation.check_vault()
         preparation.bring_schema_up_to_date(self._say)
         preparation.check_owners()
         for finding in key_findings(serving.master_key_file()):

@@ -14,14 +14,18 @@ from django.db import connections
 from django_q.models import Success
 from pytest_django import DjangoAssertNumQueries
 
+from memory.errors import KeysUnavailable
+from memory.management.preparation import check_known_vault
 from memory.models import DueWork, EmbeddingSpace, SpaceState
 from memory.providers.composition import forget_providers
 from memory.services import health
 from memory.services.actors import Actor
 from memory.services.clock import now
+from memory.services.drafts import Draft
 from memory.services.findings import Finding, worst
 from memory.services.jobs import RUN_DUE_WORK
 from memory.services.key_places import key_findings
+from memory.services.remember import remember
 from tests.integration.operations.installation import Installation
 
 
@@ -145,6 +149,34 @@ class TestHealth:
     def test_vectors_of_another_model(self, checks: Callable[[], Any]) -> None:
         EmbeddingSpace.objects.create(provider="local", model="another", dimension=384, state=SpaceState.ACTIVE)
         assert checks()["embedder"]["status"] == "degraded"
+        remedies = {found.name: found.remedy for found in health.health_findings()}
+        assert "before the first memory" in remedies["embedder"]
+
+    def test_words_only_is_a_choice(self, checks: Callable[[], Any], alice: Actor, settings: Any) -> None:
+        settings.EMBEDDING_PROVIDER = "none"
+        assert checks()["vectors"] == {"name": "vectors", "status": "ok", "detail": "Words only, by choice."}
+        remember(actor=alice, draft=Draft(text="Tea is fine."))
+        found = checks()
+        assert (found["vectors"]["status"], found["embedder"]["status"]) == ("ok", "ok")
+        assert "memories of 1 owners have no vector" in found["vectors"]["detail"]
+
+    def test_a_vault_that_is_gone(
+        self, checks: Callable[[], Any], make_owner: Callable[..., Actor], settings: Any, tmp_path: Path
+    ) -> None:
+        settings.KEYS_DIRECTORY = tmp_path / "elsewhere"
+        assert _keys_remedy() == "python3 manage.py up"
+        settings.KEYS_DIRECTORY = tmp_path / "keys"
+        make_owner("alice")
+        settings.KEYS_DIRECTORY = tmp_path / "elsewhere"
+        assert _keys_remedy() == health.RESTORE_VAULT
+        assert not (tmp_path / "elsewhere").exists()
+
+    def test_a_vault_that_cannot_be_looked_at(self, checks: Callable[[], Any], settings: Any, tmp_path: Path) -> None:
+        # A name that is too long is refused to root as well, unlike a closed directory.
+        settings.KEYS_DIRECTORY = tmp_path / ("x" * 300)
+        assert checks()["keys"]["status"] == "failing"
+        with pytest.raises(KeysUnavailable, match="cannot be looked at"):
+            check_known_vault()
 
     def test_a_migration_that_is_missing(self, checks: Callable[[], Any]) -> None:
         with connections["default"].cursor() as cursor:
@@ -229,6 +261,10 @@ def test_a_disk_that_runs_full(settings: Any, monkeypatch: pytest.MonkeyPatch, t
     for free, status in ((50 * 1024**2, "failing"), (500 * 1024**2, "degraded"), (50 * 1024**3, "ok")):
         monkeypatch.setattr(shutil, "disk_usage", lambda path, free=free: usage._replace(free=free))
         assert health._disk().status == status
+
+
+def _keys_remedy() -> str | None:
+    return next(found.remedy for found in health.health_findings() if found.name == "keys")
 
 
 def _report(minutes_ago: int) -> None:

@@ -20,7 +20,7 @@ import pytest
 
 from tests.environment import PROJECT
 from tests.integration.operations.conftest import make_home
-from tests.integration.operations.installation import Installation, printed_key, printed_password
+from tests.integration.operations.installation import Installation, free_port, printed_key, printed_password
 
 pytestmark = pytest.mark.slow
 
@@ -144,6 +144,35 @@ def test_a_taken_port_is_told_before_anything_else(installation: Installation) -
     assert not (installation.home / "data").exists()
 
 
+@pytest.mark.parametrize(
+    ("name", "value", "said"),
+    [
+        ("LOCI_PORT", "abc", "LOCI_PORT cannot be used: not a whole number."),
+        ("LOCI_PORT", "0", "LOCI_PORT cannot be used: not between 1 and 65535."),
+        ("LOCI_DATA_DIR", "~nobody-of-this-name/x", "LOCI_DATA_DIR cannot be used"),
+        ("LOCI_CONFIG_DIR", str(PROJECT / "manage.py"), "configuration directory cannot be used"),
+    ],
+)
+def test_a_setting_that_cannot_be_used_is_named(installation: Installation, name: str, value: str, said: str) -> None:
+    refused = installation.run("up", environment={name: value})
+    assert refused.returncode == 1
+    assert said in refused.stderr
+    assert len(refused.stderr.splitlines()) == 1
+    assert not (installation.home / "data").exists()
+
+
+def test_it_stops_a_database_that_somebody_else_started(installation: Installation) -> None:
+    assert installation.run("db", "start").returncode == 0
+    other = free_port()
+    installation.start("--no-worker", "--port", str(other))
+    # Started with another port than the settings say, and still found.
+    checks = {check["name"]: check for check in json.loads(installation.run("doctor", "--json").stdout)["checks"]}
+    assert checks["server"]["status"] == "ok", checks
+    assert f":{other}" in checks["server"]["detail"]
+    assert installation.stop() == 0
+    assert not installation.cluster.status().running
+
+
 def test_an_address_of_another_machine_is_refused(installation: Installation) -> None:
     refused = installation.run("up", "--host", "192.0.2.1")
     assert refused.returncode == 1
@@ -203,9 +232,29 @@ class TestKeys:
         vault.rename(aside)
         try:
             refused = stopped.run("up")
+            assert not vault.exists()
+            assert not stopped.cluster.status().running
+            assert stopped.run("db", "start").returncode == 0
+            doctor = stopped.run("doctor", "--json")
+            assert not vault.exists()
         finally:
             shutil.rmtree(vault, ignore_errors=True)
             aside.rename(vault)
+            stopped.run("db", "stop")
+        assert refused.returncode == 1
+        assert "their key vault is gone" in refused.stderr
+        keys = next(check for check in json.loads(doctor.stdout)["checks"] if check["name"] == "keys")
+        assert keys["status"] == "failing"
+        assert keys["remedy"].startswith("Restore the vault")
+
+    def test_a_vault_of_others(self, stopped: Installation) -> None:
+        owners, aside = stopped.home / "keys" / "owners", stopped.home / "aside"
+        owners.rename(aside)
+        try:
+            refused = stopped.run("up")
+        finally:
+            shutil.rmtree(owners, ignore_errors=True)
+            aside.rename(owners)
         assert refused.returncode == 1
         assert "no keys for 1 owners" in refused.stderr
         assert not stopped.cluster.status().running

@@ -87,10 +87,28 @@ def test_a_backup_and_its_restore(operator: Operator) -> None:
     unsure = operator.db("restore", file)
     assert unsure.returncode == 1
     assert "--yes" in unsure.stderr
-    operator.db("stop")
     restored = operator.db("restore", "--yes", file)
     assert restored.returncode == 0, restored.stderr
+    assert operator.db("status").returncode == 0
     assert operator.sql("SELECT answer FROM kept") == "42"
+
+
+def test_what_starts_the_database_for_itself_stops_it_again(operator: Operator) -> None:
+    file, second = str(operator.place / "loci.backup"), str(operator.place / "second.backup")
+    none = operator.db("backup", file)
+    assert none.returncode == 1
+    assert "There is no database" in none.stderr
+    assert not (operator.place / "data").exists()
+    assert operator.db("provision").returncode == 0
+    assert operator.db("status").returncode == NOT_RUNNING
+    assert operator.db("backup", file).returncode == 0
+    assert operator.db("status").returncode == NOT_RUNNING
+    assert operator.db("backup", file).returncode == 1
+    assert operator.db("status").returncode == NOT_RUNNING
+    restored = operator.db("restore", "--yes", file)
+    assert restored.returncode == 0, restored.stderr
+    assert operator.db("status").returncode == NOT_RUNNING
+    assert operator.db("backup", second).returncode == 0
 
 
 def test_the_database_of_a_running_product_is_not_stopped_by_mistake(operator: Operator) -> None:

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from runtime.errors import AlreadyRunning
-from runtime.instance import only_instance, running_instance
+from runtime.instance import only_instance, running_address, running_instance
 from runtime.locks import FileLock
 
 HOLD = """
@@ -74,3 +74,23 @@ def test_the_product_runs_once_on_a_data_directory_and_a_kill_frees_it(tmp_path:
     assert running_instance(data) is None
     with only_instance(data):
         assert running_instance(data) == os.getpid()
+
+
+def test_where_the_product_listens_is_known_while_it_runs(tmp_path: Path) -> None:
+    assert running_address(tmp_path) is None
+    with only_instance(tmp_path, listening=("::1", 8421)):
+        assert running_address(tmp_path) == ("::1", 8421)
+        assert running_instance(tmp_path) == os.getpid()
+    assert running_address(tmp_path) is None
+    with only_instance(tmp_path):
+        assert running_address(tmp_path) is None
+        assert running_instance(tmp_path) == os.getpid()
+
+
+@pytest.mark.parametrize("line", ["two\nlines", "x" * 401])
+def test_a_note_is_one_short_line(tmp_path: Path, line: str) -> None:
+    with FileLock(tmp_path / "lock") as lock:
+        with pytest.raises(ValueError, match="one short line"):
+            lock.note(line)
+        assert lock.holder() == os.getpid()
+        assert lock.noted() == ""
