@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from argparse import ArgumentParser
+from datetime import datetime
 from typing import Any
 from uuid import UUID
 
@@ -15,6 +16,7 @@ from memory.services.actors import UNSET, Actor, Permission, person
 from memory.services.agents import create_agent, create_key, list_agents, list_keys, pause_agent, revoke_key
 from memory.services.clock import now
 from memory.services.logins import owner_named
+from memory.text.limits import checked_moment
 
 
 class Command(BaseCommand):
@@ -37,9 +39,14 @@ class Command(BaseCommand):
         revoking.add_argument("key", metavar="KEY", help="id of the key, or its beginning loci_…")
         for action in (creating, key):
             action.add_argument("--label", help="a name for the key")
-            action.add_argument("--scopes", help=f"what the key may do, separated by commas: {', '.join(Permission)}")
+            action.add_argument(
+                "--scopes",
+                action="append",
+                help="what the key may do, separated by commas, or given several times; without it the key reads, "
+                f"writes and deletes memories: {', '.join(Permission)}",
+            )
             action.add_argument("--default-scope", help="where its memories go: owner, agent, squad:ID or project:ID")
-            action.add_argument("--expires", help="when it stops working, for example 2030-01-31T00:00:00Z")
+            action.add_argument("--expires", help="when it stops working, in UTC: 2030-01-31 or 2030-01-31T12:00:00Z")
         for action in (listing, creating, key, pausing, resuming, revoking):
             action.add_argument("--owner", metavar="LOGIN", help="the owner's login, where there are several owners")
             action.add_argument("--json", action="store_true", help="as one JSON object")
@@ -55,7 +62,10 @@ class Command(BaseCommand):
             "revoke": self._revoke,
         }
         with errors_for_operators():
-            actions[options["action"]](person(owner_named(options["owner"])), options)
+            if options.get("expires") is not None:
+                # Before anything is made: an agent without the key that was asked for would be half of it.
+                options["expires"] = _moment(options["expires"])
+            actions[options["action"]](person(_owner(options["owner"])), options)
 
     def _list(self, actor: Actor, options: dict[str, Any]) -> None:
         value, lines = [], []
@@ -100,8 +110,28 @@ class Command(BaseCommand):
         answer(self.stdout.write, {"revoked": key_id}, as_json=options["json"], lines=[f"Key {key_id} is revoked."])
 
 
-def _words(text: str) -> list[str]:
-    return [word.strip() for word in text.split(",") if word.strip()]
+def _words(given: list[str]) -> list[str]:
+    return [word for text in given for word in text.replace(",", " ").split()]
+
+
+def _moment(text: str) -> datetime:
+    try:
+        return checked_moment(text, field="--expires")
+    except InvalidInput as error:
+        raise InvalidInput(
+            "--expires takes a day or a moment between 1900 and 2199, for example 2030-01-31 or "
+            "2030-01-31T12:00:00+01:00; without a zone it is in UTC. Nothing was made.",
+            code=error.machine_code,
+        ) from error
+
+
+def _owner(login: str | None) -> UUID:
+    try:
+        return owner_named(login)
+    except InvalidInput as error:
+        raise InvalidInput(
+            f"{error.message} Add --owner LOGIN; `manage.py owner list` shows the logins.", code=error.machine_code
+        ) from error
 
 
 def _uuid(text: str) -> UUID | None:
