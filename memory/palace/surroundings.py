@@ -9,9 +9,9 @@ from django.http import HttpRequest
 
 from memory.palace.presenters import Card, cards_with
 from memory.providers.composition import embedder
-from memory.providers.misconfigured import ProviderMisconfigured
 from memory.services.actors import Actor
 from memory.services.clock import now
+from memory.services.health import embedder_finding
 from memory.services.memories import ListRequest, list_memories
 from memory.services.stats import totals
 
@@ -29,21 +29,21 @@ class EmbedderStatus:
 
 
 def embedder_status(pending: int) -> EmbedderStatus:
-    """Say how search by meaning stands in this process.
+    """Say how search by meaning stands in this process, by the finding that operators see.
 
     Args:
         pending: memories of the owner that wait for their vectors.
     """
-    try:
-        model = embedder()
-    except ProviderMisconfigured as error:
-        return EmbedderStatus("failing", "Search by meaning is not set up; I search by words.", error.message)
+    found = embedder_finding()
+    if found.status == "failing":
+        return EmbedderStatus("failing", "Search by meaning is not set up; I search by words.", found.detail)
+    model = embedder()
     if model.provider == "none":
-        return EmbedderStatus("off", "Search by meaning is switched off; I search by words.")
-    state = model.state()
+        without = f"{pending:,} {'memory has' if pending == 1 else 'memories have'} no vector." if pending else ""
+        return EmbedderStatus("off", "Search by meaning is switched off; I search by words.", without)
     waiting = f"{pending:,} {'memory waits' if pending == 1 else 'memories wait'} to be read for meaning."
-    if state.status == "failing":
-        detail = f"{state.reason or ''} {waiting if pending else ''}".strip()
+    if found.status == "degraded":
+        detail = f"{found.detail} {waiting if pending else ''}".strip()
         return EmbedderStatus("failing", "Search by meaning is unavailable; I search by words.", detail)
     if pending:
         return EmbedderStatus("pending", waiting, "They are found by words until then.")
