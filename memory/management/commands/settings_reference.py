@@ -23,6 +23,13 @@ the published designs Prax, Praxis, CortexPrism and Engram have for the same thi
 """
 
 
+NOTES: Mapping[str, str] = {
+    "Embedding": "The embedder is chosen before the first memory: stored memories cannot be given the vectors of "
+    "another one yet. With another one they are found by words, until the former one is set again. `local` reads "
+    "English best; in other languages words still match, and a multilingual model can be set instead.\n",
+}
+
+
 class Command(GeneratedPageCommand):
     """Write the settings page."""
 
@@ -37,11 +44,10 @@ class Command(GeneratedPageCommand):
             sections.setdefault(declaration.section, []).append(declaration)
         for title, declarations in sections.items():
             parts.append(f"## {title}\n")
+            if title in NOTES:
+                parts.append(NOTES[title])
             parts.append(_table(_row(declaration) for declaration in declarations))
-        parts.append(
-            "## Settings of an owner\n\nRead and changed through `/api/v1/settings` and in the palace; without a "
-            "restart.\n"
-        )
+        parts.append("## Settings of an owner\n\nRead and changed through `/api/v1/settings`; without a restart.\n")
         rows = (
             _cells(f"`{name}`", setting.values, f"`{json.dumps(setting.default)}`", setting.meaning, {})
             for name, setting in OWNER_SETTINGS.items()
