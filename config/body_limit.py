@@ -13,10 +13,10 @@ Application = Callable[..., Awaitable[None]]
 
 ANSWER: Final = json.dumps(
     {
-        "type": "about:blank",
+        "type": "urn:loci:problem:body.too_large",
         "title": "Content Too Large",
         "status": 413,
-        "code": "input.too_large",
+        "code": "body.too_large",
         "detail": "The request is larger than this server takes. Nothing was stored.",
     }
 ).encode()

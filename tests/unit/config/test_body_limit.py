@@ -47,7 +47,7 @@ def test_a_body_within_the_limit_passes() -> None:
 def test_an_announced_length_is_refused_before_the_body_is_read() -> None:
     sent, seen = exchange([b"x" * 11], length="11")
     assert (sent[0]["status"], seen) == (413, b"")
-    assert b"input.too_large" in sent[1]["body"]
+    assert b"body.too_large" in sent[1]["body"]
 
 
 @pytest.mark.parametrize("length", [None, "3", "many"])
