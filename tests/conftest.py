@@ -18,6 +18,7 @@ from django.db import connections
 from pytest_django.plugin import DjangoDbBlocker
 
 from memory.crypto.keyring import keyring
+from memory.ids import new_id
 from memory.models import Owner, User
 from memory.services import reinforcement
 from memory.services.actors import Actor, person
@@ -107,9 +108,10 @@ def make_owner(db: None) -> Callable[..., Actor]:
 
     def make(username: str = "alice", *, staff: bool = False) -> Actor:
         user = User.objects.create_user(username, password=PASSWORD, is_staff=staff, is_superuser=staff)
-        owner = Owner.objects.create(user=user)
-        keyring().create(owner.pk)
-        return person(owner.pk)
+        owner_id = new_id()
+        keyring().create(owner_id)
+        Owner.objects.create(id=owner_id, user=user)
+        return person(owner_id)
 
     return make
 

@@ -24,13 +24,17 @@ def from_url(url: str) -> dict[str, Any]:
     if not name:
         raise SettingError("DATABASE_URL names no database. Add it after the host: postgresql://host/loci.")
     options = dict(parse_qsl(parts.query))
+    try:
+        port = parts.port
+    except ValueError:
+        raise SettingError("The port in DATABASE_URL is not a number up to 65535.") from None
     host = options.pop("host", None) or (unquote(parts.hostname) if parts.hostname else "")
     return {
         "NAME": name,
         "USER": unquote(parts.username or ""),
         "PASSWORD": unquote(parts.password or ""),
         "HOST": host,
-        "PORT": str(parts.port or options.pop("port", "")),
+        "PORT": str(port or options.pop("port", "")),
         "OPTIONS": options,
     }
 

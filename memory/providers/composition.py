@@ -13,6 +13,8 @@ from django.core.signals import setting_changed
 from memory.crypto import keyring as ring
 from memory.crypto.derivation import KEY_BYTES
 from memory.crypto.keyring import Keyring
+from memory.errors import KeysUnavailable
+from memory.models import Owner
 from memory.ports import Embedder, KeyVault, LanguageModel
 from memory.providers.fastembed_embedder import DEFAULT_MODEL, FastembedEmbedder
 from memory.providers.guarded_embedder import GuardedEmbedder
@@ -38,8 +40,12 @@ def open_vault() -> KeyVault:
     """Open and check the key vault that the settings name.
 
     Raises:
-        KeysUnavailable: the master key is missing, unusable or not the one this vault was made with.
+        KeysUnavailable: the master key is missing, unusable or not the one this vault was made with, or the vault is
+            empty although the database has owners.
     """
+    if not vault_used_before() and Owner.objects.exists():
+        # An empty directory, for example where a disk is not mounted: new keys must not be made for old data.
+        raise KeysUnavailable("The key vault is empty, but there are owners. Nothing was made. Restore the key vault.")
     key = master_key(settings.MASTER_KEY, config_directory=settings.CONFIG_DIRECTORY, used_before=vault_used_before)
     vault = _vault(key)
     vault.verify()

@@ -121,7 +121,9 @@ class TestDatabaseAddress:
     def test_a_socket_directory(self) -> None:
         assert from_url("postgres:///loci?host=/run/pg")["HOST"] == "/run/pg"
 
-    @pytest.mark.parametrize("url", ["mysql://x/y", "sqlite:///x", "postgresql://host/", "loci"])
+    @pytest.mark.parametrize(
+        "url", ["mysql://x/y", "sqlite:///x", "postgresql://host/", "loci", "postgresql://host:port/loci"]
+    )
     def test_others_are_refused(self, url: str) -> None:
         with pytest.raises(SettingError):
             from_url(url)
