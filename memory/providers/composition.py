@@ -9,6 +9,7 @@ from typing import Final
 
 from django.conf import settings
 from django.core.signals import setting_changed
+from django.db import connection
 
 from memory.crypto import keyring as ring
 from memory.crypto.derivation import KEY_BYTES
@@ -43,13 +44,18 @@ def open_vault() -> KeyVault:
         KeysUnavailable: the master key is missing, unusable or not the one this vault was made with, or the vault is
             empty although the database has owners.
     """
-    if not vault_used_before() and Owner.objects.exists():
+    if not vault_used_before() and _owners_exist():
         # An empty directory, for example where a disk is not mounted: new keys must not be made for old data.
         raise KeysUnavailable("The key vault is empty, but there are owners. Nothing was made. Restore the key vault.")
     key = master_key(settings.MASTER_KEY, config_directory=settings.CONFIG_DIRECTORY, used_before=vault_used_before)
     vault = _vault(key)
     vault.verify()
     return vault
+
+
+def _owners_exist() -> bool:
+    """Tell whether the database has owners; a new one does not even have the table."""
+    return Owner._meta.db_table in connection.introspection.table_names() and Owner.objects.exists()
 
 
 def vault_used_before() -> bool:
