@@ -112,8 +112,9 @@ def _dense_recall(generator: Generator, population: Population, space: Embedding
         query = _query(population, space, text, vector)
         with owner_scope(query.owner_id):
             exact = set(dense.search(query, DENSE_LIMIT, exact=True))
-            as_chosen = dense.choose_exact(owner_statistics(query.owner_id))
-            chosen = set(dense.search(query, DENSE_LIMIT, exact=as_chosen))
+            owner = owner_statistics(query.owner_id)
+            as_chosen, width = dense.choose_exact(owner), dense.breadth(owner)
+            chosen = set(dense.search(query, DENSE_LIMIT, exact=as_chosen, breadth=width))
         shares.append(len(exact & chosen) / len(exact))
     return float(np.mean(shares))
 

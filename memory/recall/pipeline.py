@@ -116,8 +116,8 @@ def _ask_arms(
         if query.vector is None:
             ranking.failed["dense"] = "embedder.unavailable"
         else:
-            exact = dense.choose_exact(owner)
-            found = _guarded("dense", ranking, lambda: dense.search(query, asked, exact=exact))
+            exact, width = dense.choose_exact(owner), dense.breadth(owner)
+            found = _guarded("dense", ranking, lambda: dense.search(query, asked, exact=exact, breadth=width))
             if found is not None:
                 arms["dense"] = found
     if "lexical" in profile.arms and query.terms:

@@ -176,6 +176,14 @@ def test_the_choice_between_scan_and_index(rows: int, partition: float, exact: b
     assert dense.choose_exact(OwnerStatistics(rows, rows, partition)) is exact
 
 
+@pytest.mark.parametrize(
+    ("rows", "partition", "width"),
+    [(100_000, 100_000, 600), (30_000, 50_000, 1000), (60_000, 80_000, 800), (5, 0, 600)],
+)
+def test_the_index_looks_at_enough_of_the_owners_rows(rows: int, partition: float, width: int) -> None:
+    assert dense.breadth(OwnerStatistics(rows, rows, partition)) == width
+
+
 def test_keys_of_terms_are_the_owners_own(alice: Actor, mallory: Actor) -> None:
     assert keyring().of(alice.owner_id).word("fox") != keyring().of(mallory.owner_id).word("fox")
     assert with_changes(shipped("default"), {}) == shipped("default")
