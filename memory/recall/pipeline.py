@@ -81,25 +81,35 @@ def rank(query: Query, profile: RecallProfile, *, limit: int) -> Ranking:
     fused = _fuse(profile, arms, complete, weights)
     candidates = load_candidates(query, fused)
     ranking.considered = len(candidates)
-    places = {
-        name: {memory_id: place for place, memory_id in enumerate(fusion.ranking(scores), start=1)}
+    placed: list[tuple[Candidate, Adjustment, float, float]] = []
+    for memory_id, candidate in candidates.items():
+        likely = relevance(complete.get("dense", {}).get(memory_id), _coverage(memory_id, complete, model))
+        if likely >= profile.threshold:
+            change = adjustment(candidate, profile, query.now)
+            placed.append((candidate, change, change.apply(fused[memory_id]), likely))
+    placed.sort(key=lambda one: (-one[2], one[0].memory_id))
+    head = placed[: RERANKED if profile.reranker == "mmr" else limit]
+    ranks = {
+        name: {memory_id: rank for rank, memory_id in enumerate(fusion.ranking(scores), start=1)}
         for name, scores in arms.items()
     }
-    for memory_id, candidate in candidates.items():
-        change = adjustment(candidate, profile, query.now)
-        own = {
-            name: ArmHit(places[name].get(memory_id), scores[memory_id])
-            for name, scores in complete.items()
-            if memory_id in scores
-        }
-        likely = relevance(_score(own, "dense"), _coverage(own, model))
-        if likely >= profile.threshold:
-            final = change.apply(fused[memory_id])
-            ranking.ranked.append(Ranked(candidate, own, fused[memory_id], change, final, likely))
-    ranking.ranked.sort(key=lambda one: (-one.score, one.candidate.memory_id))
+    ranking.ranked = [
+        Ranked(
+            candidate=candidate,
+            arms={
+                name: ArmHit(ranks[name].get(candidate.memory_id), scores[candidate.memory_id])
+                for name, scores in complete.items()
+                if candidate.memory_id in scores
+            },
+            fused=fused[candidate.memory_id],
+            adjustment=change,
+            score=final,
+            relevance=likely,
+        )
+        for candidate, change, final, likely in head
+    ]
     if profile.reranker == "mmr":
-        ranking.ranked = _rerank(ranking.ranked[:RERANKED], profile)
-    ranking.ranked = ranking.ranked[:limit]
+        ranking.ranked = _rerank(ranking.ranked, profile)[:limit]
     return ranking
 
 
@@ -177,12 +187,10 @@ def _fuse(
     return fusion.weighted_sum(scores, weights)
 
 
-def _score(own: Mapping[str, ArmHit], arm: str) -> float | None:
-    return own[arm].score if arm in own else None
-
-
-def _coverage(own: Mapping[str, ArmHit], model: LexicalModel | None) -> float | None:
-    score = _score(own, "lexical")
+def _coverage(
+    memory_id: UUID, complete: Mapping[str, Mapping[UUID, float]], model: LexicalModel | None
+) -> float | None:
+    score = complete.get("lexical", {}).get(memory_id)
     return None if score is None or model is None or not model.best_possible else score / model.best_possible
 
 

@@ -21,6 +21,10 @@ from memory.recall.scoring import Adjustment, adjustment, relevance
 NOW = datetime(2026, 11, 30, 12, tzinfo=UTC)
 
 
+def days_ago(days: float) -> float:
+    return (NOW - timedelta(days=days)).timestamp()
+
+
 def candidate(**changes: Any) -> Candidate:
     plain = Candidate(
         memory_id=UUID(int=1),
@@ -29,8 +33,7 @@ def candidate(**changes: Any) -> Candidate:
         category="general",
         importance=0.5,
         salience=1.0,
-        created_at=NOW - timedelta(days=7),
-        occurred_at=NOW - timedelta(days=7),
+        created_at=days_ago(7),
         access_count=0,
         last_accessed=None,
     )
@@ -50,12 +53,12 @@ class TestPublishedFormulas:
         assert adjustment(candidate(), shipped("cortex"), NOW).apply(3.0) == pytest.approx(1.5)
 
     def test_engram_halves_in_thirty_days(self) -> None:
-        old = candidate(created_at=NOW - timedelta(days=30))
+        old = candidate(created_at=days_ago(30))
         assert adjustment(old, shipped("engram"), NOW).decay == pytest.approx(0.5)
 
 
 def test_the_default_leaves_turns_as_they_are() -> None:
-    old = NOW - timedelta(days=3000)
+    old = days_ago(3000)
     turn = candidate(kind="turn", tier="episodic", created_at=old)
     fact = candidate(created_at=old)
     assert adjustment(turn, shipped("default"), NOW).decay == 1.0
@@ -64,14 +67,14 @@ def test_the_default_leaves_turns_as_they_are() -> None:
 
 
 def test_recall_restarts_the_clock_where_the_profile_says_so() -> None:
-    seen = candidate(created_at=NOW - timedelta(days=70), last_accessed=NOW)
+    seen = candidate(created_at=days_ago(70), last_accessed=NOW.timestamp())
     by_access = with_changes(shipped("prax"), {"decay_clock": "accessed"})
     assert adjustment(seen, by_access, NOW).decay == 1.0
     assert adjustment(seen, shipped("prax"), NOW).decay < 0.01
 
 
 def test_a_moment_in_the_future_does_not_raise_a_score() -> None:
-    assert adjustment(candidate(created_at=NOW + timedelta(days=9)), shipped("cortex"), NOW).decay == 1.0
+    assert adjustment(candidate(created_at=days_ago(-9)), shipped("cortex"), NOW).decay == 1.0
 
 
 @given(st.floats(-5, 5), st.floats(0.01, 1))
