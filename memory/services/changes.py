@@ -69,7 +69,7 @@ def change_memory(
             raise PermissionRefused("Only the agent that stored a memory, or a person, can change who may read it.")
         ready = make_ready(draft_of(before, changes), ring=keyring().of(actor.owner_id))
         text_changed = "text" in changes and ready.text != before.text
-    embedded = embed_texts([spoken(ready)]) if text_changed else None
+    embedded = embed_texts([ready.embeddable]) if text_changed else None
     moment = now()
     with owner_scope(actor.owner_id):
         row: Memory | None = Memory.objects.select_for_update().filter(pk=memory_id).first()
@@ -106,11 +106,6 @@ def draft_of(row: Memory, changes: Mapping[str, Any]) -> Draft:
         "call_id": row.call_id,
     }  # fmt: skip
     return Draft(**{**values, **changes})
-
-
-def spoken(ready: Ready) -> str:
-    """Give the text that is embedded: redacted, with the speaker before it."""
-    return f"{ready.speaker}: {ready.redacted}" if ready.speaker else ready.redacted
 
 
 def _require_current(row: Memory, version: int) -> None:

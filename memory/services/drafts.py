@@ -96,6 +96,11 @@ class Ready:
     position: int | None = None
     reply_to: UUID | None = None
 
+    @property
+    def embeddable(self) -> str:
+        """Give the text that is embedded: redacted, with the speaker before it."""
+        return f"{self.speaker}: {self.redacted}" if self.speaker else self.redacted
+
 
 def make_ready(draft: Draft, *, ring: OwnerRing) -> Ready:
     """Check a draft and derive redaction, signals, keyed words and hashes from it.

@@ -12,7 +12,7 @@ from memory.crypto.keyring import keyring
 from memory.errors import Conflict
 from memory.models import AuditEvent, DueWork, Memory, MemorySource, Status, owner_scope
 from memory.services.actors import Actor, Permission
-from memory.services.changes import add_to_indexes, draft_of, save_unique, spoken
+from memory.services.changes import add_to_indexes, draft_of, save_unique
 from memory.services.clock import now
 from memory.services.drafts import make_ready
 from memory.services.embedding import embed_texts
@@ -56,7 +56,7 @@ def restore_memory(*, actor: Actor, memory_id: UUID) -> Memory:
         if row.status not in (Status.ARCHIVED, Status.ERASING):
             return row
         ready = make_ready(draft_of(row, {}), ring=keyring().of(actor.owner_id))
-    embedded = embed_texts([spoken(ready)])
+    embedded = embed_texts([ready.embeddable])
     moment = now()
     with owner_scope(actor.owner_id):
         row = visible_memory(actor, memory_id, lock=True)

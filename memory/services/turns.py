@@ -135,16 +135,12 @@ def _embedded_chunks(
             items = _prepare(turns, start, ring, results)
             if not items:
                 continue
-            following = items, pool.submit(embed_into, space, [_embeddable(item.ready) for item in items])
+            following = items, pool.submit(embed_into, space, [item.ready.embeddable for item in items])
             if waiting is not None:
                 yield waiting[0], waiting[1].result()
             waiting = following
         if waiting is not None:
             yield waiting[0], waiting[1].result()
-
-
-def _embeddable(ready: Ready) -> str:
-    return f"{ready.speaker}: {ready.redacted}" if ready.speaker else ready.redacted
 
 
 def _prepare(turns: Sequence[TurnDraft], start: int, ring: OwnerRing, results: dict[int, TurnResult]) -> list[_Item]:
