@@ -15,7 +15,7 @@ from memory.models import Memory, MemoryVersion, Status, Visibility, owner_scope
 from memory.models.encrypted import reseal
 from memory.services.actors import UNSET, Actor, Permission, Target, write_target, written_scope
 from memory.services.clock import now
-from memory.services.drafts import Draft, Ready, make_ready
+from memory.services.drafts import Draft, Ready, make_ready, refuse_expired
 from memory.services.embedding import embed_texts
 from memory.services.features import require_memory
 from memory.services.memories import visible_memory
@@ -68,6 +68,8 @@ def change_memory(
         if target is not None and actor.agent_id is not None and before.agent_id != actor.agent_id:
             raise PermissionRefused("Only the agent that stored a memory, or a person, can change who may read it.")
         ready = make_ready(draft_of(before, changes), ring=keyring().of(actor.owner_id))
+        if changes.get("expires_at") is not None:
+            refuse_expired(ready, now=now())
         text_changed = "text" in changes and ready.text != before.text
     embedded = embed_texts([ready.embeddable]) if text_changed else None
     moment = now()

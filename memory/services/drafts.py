@@ -161,6 +161,13 @@ def make_ready(draft: Draft, *, ring: OwnerRing) -> Ready:
     )
 
 
+def refuse_expired(ready: Ready, *, now: datetime) -> None:
+    """Raise InvalidInput for a memory whose time is over before it is stored: no recall could find it."""
+    expires_at = ready.moments["expires_at"]
+    if expires_at is not None and expires_at <= now:
+        raise InvalidInput("expires_at lies in the past.", code="date.past", field="expires_at")
+
+
 def content_hash(text: str, *, ring: OwnerRing) -> bytes:
     """Hash what a statement says, whatever its spacing."""
     return ring.digest(" ".join(text.split()))

@@ -13,10 +13,10 @@ from memory.errors import Conflict, InvalidInput, LociError
 from memory.models import Kind, Memory, MemorySource, Status, owner_scope
 from memory.services.actors import UNSET, Actor, Permission, Target, write_target
 from memory.services.clock import now
-from memory.services.drafts import Draft, Ready, make_ready
+from memory.services.drafts import Draft, Ready, make_ready, refuse_expired
 from memory.services.embedding import embed_texts
 from memory.services.features import require_memory
-from memory.services.writing import Embedded, build_row, insert_rows, note_uses, source_of
+from memory.services.writing import Embedded, build_row, insert_rows, note_expiry, note_uses, source_of
 
 MAX_BATCH: Final = 500
 
@@ -80,7 +80,9 @@ def remember_many(*, actor: Actor, drafts: Sequence[Draft], scope: Any = UNSET) 
         try:
             if draft.kind == Kind.TURN:
                 raise InvalidInput("Turns belong to a session: send them to the turns endpoint.", code="kind.turn")
-            ready[index] = make_ready(draft, ring=ring)
+            one = make_ready(draft, ring=ring)
+            refuse_expired(one, now=now())
+            ready[index] = one
         except LociError as error:
             results[index] = BatchItem(index, error=error)
     if ready:
@@ -132,21 +134,24 @@ def _write(
             return None
     return {
         index: Stored(
-            memory_id=rows[index].pk if rows[index].pk in inserted else existing[ready[index].content_hash],
+            memory_id=rows[index].pk if rows[index].pk in inserted else existing[ready[index].content_hash].pk,
             created=rows[index].pk in inserted,
             vector_pending=rows[index].pk in inserted and (embedded is None or index not in vector_at),
-            notes=ready[index].notes if rows[index].pk in inserted else _notes_again(ready[index]),
+            notes=ready[index].notes
+            if rows[index].pk in inserted
+            else _notes_again(ready[index], existing[ready[index].content_hash]),
         )
         for index in order
     }
 
 
-def _notes_again(again: Ready) -> list[dict[str, str]]:
+def _notes_again(again: Ready, row: Memory) -> list[dict[str, str]]:
     """Tell the caller what a statement that is known already does not take over."""
-    if not (again.tags or again.topics or again.metadata):
+    same = (again.kind, again.category, again.importance) == (row.kind, row.category, row.importance)
+    if same and not (again.tags or again.topics or again.metadata):
         return again.notes
     message = (
-        "The statement is stored already and was reinforced. Tags, topics and metadata are as they were; change them."
+        "The statement is stored already and was reinforced. Its other fields stay as they were; change them there."
     )
     return [*again.notes, {"code": "memory.known", "message": message}]
 
@@ -155,7 +160,7 @@ def _selected(embedded: Embedded | None, places: list[int]) -> Embedded | None:
     return Embedded(embedded.space_id, embedded.vectors[places]) if embedded is not None and places else None
 
 
-def _reinforce(actor: Actor, target: Target, again: dict[int, Ready], moment: Any) -> dict[bytes, UUID] | None:
+def _reinforce(actor: Actor, target: Target, again: dict[int, Ready], moment: Any) -> dict[bytes, Memory] | None:
     """Add a source and an access to the rows that say the same; None when one of them is gone."""
     if not again:
         return {}
@@ -178,4 +183,16 @@ def _reinforce(actor: Actor, target: Target, again: dict[int, Ready], moment: An
     )
     times = Counter(rows[one.content_hash].pk for one in again.values())
     note_uses({memory_id: (count, moment) for memory_id, count in times.items()})
-    return {digest: row.pk for digest, row in rows.items()}
+    for one in again.values():
+        _prolong(rows[one.content_hash], one)
+    return rows
+
+
+def _prolong(row: Memory, again: Ready) -> None:
+    """Let a memory live as long as it was last said to: for good, or until the later of two times."""
+    asked = again.moments["expires_at"]
+    if row.expires_at is None or (asked is not None and asked <= row.expires_at):
+        return
+    row.expires_at = asked
+    row.save(update_fields=["expires_at"])
+    note_expiry([row])

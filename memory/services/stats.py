@@ -34,7 +34,7 @@ def statistics(*, actor: Actor) -> dict[str, Any]:
             "by_category": _counts(live, "category"),
             "by_source": _by_source(actor),
             # Counted over all agents, so one agent is not told what the others do.
-            "turns_since_consolidation": activity.turns_since_consolidation if activity and all_agents else 0,
+            "turns_since_consolidation": _turns(activity) if all_agents else None,
         }
 
 
@@ -55,6 +55,10 @@ def _totals(actor: Actor) -> dict[str, int]:
         "sessions": own_sessions(actor).count(),
         "vectors_pending": PendingVector.objects.filter(memory__in=live).count(),
     }
+
+
+def _turns(activity: OwnerActivity | None) -> int:
+    return activity.turns_since_consolidation if activity else 0
 
 
 def _visible(actor: Actor) -> QuerySet[Memory]:

@@ -18,7 +18,7 @@ from memory.errors import Conflict, InvalidInput, LociError, NotFound
 from memory.models import Kind, Memory, Session, current_owner, owner_scope
 from memory.services.actors import UNSET, Actor, Permission, Target, write_target
 from memory.services.clock import now
-from memory.services.drafts import Draft, Ready, make_ready
+from memory.services.drafts import Draft, Ready, make_ready, refuse_expired
 from memory.services.embedding import embed_into, ready_space
 from memory.services.features import require_memory
 from memory.services.writing import Embedded, build_row, insert_rows
@@ -151,6 +151,7 @@ def _prepare(turns: Sequence[TurnDraft], start: int, ring: OwnerRing, results: d
             for name in ("position", "reply_to"):
                 _check_position(getattr(turn, name), name)
             ready = make_ready(replace(turn.draft, kind=Kind.TURN), ring=ring)
+            refuse_expired(ready, now=now())
             items.append(_Item(index, ready, turn.position, turn.reply_to))
         except LociError as error:
             results[index] = TurnResult(index, error=error)

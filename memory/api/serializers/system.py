@@ -30,7 +30,9 @@ class StatsSerializer(serializers.Serializer[Any]):
     by_source = Counts(help_text="The fifty most frequent sources and path prefixes.")
     sessions = serializers.IntegerField()
     vectors_pending = serializers.IntegerField()
-    turns_since_consolidation = serializers.IntegerField()
+    turns_since_consolidation = serializers.IntegerField(
+        allow_null=True, help_text="Counted over all agents, and told to persons only."
+    )
 
 
 class CheckSerializer(serializers.Serializer[Any]):

@@ -77,7 +77,7 @@ def test_one_agents_turns_and_sessions_are_not_told_to_another(alice: Actor, mak
     two, _ = make_agent(alice, "two", scopes=["memory:read", "transfer"])
     ingest_turns(actor=one, session="therapy", turns=[TurnDraft(draft=Draft(text="hello all", role="user"))])
     ingest_turns(actor=one, session="x", turns=[TurnDraft(draft=Draft(text="private", role="user"))], scope="agent")
-    assert statistics(actor=two)["turns_since_consolidation"] == 0
+    assert statistics(actor=two)["turns_since_consolidation"] is None
     assert statistics(actor=alice)["turns_since_consolidation"] == 2
     document = "".join(export_stream(actor=two))
     assert "hello all" in document

@@ -102,6 +102,24 @@ def test_the_same_statement_reinforces(alice: Actor) -> None:
         assert MemoryAccess.objects.get().access_count == 2
 
 
+def test_restating_prolongs_a_memory(alice: Actor) -> None:
+    soon, later = (datetime(2199, month, 1, tzinfo=UTC) for month in (1, 6))
+
+    def expiry(expires_at: datetime | None) -> datetime | None:
+        stored = remember(actor=alice, draft=Draft(text="The pass is valid.", expires_at=expires_at))
+        found: datetime | None = get_memory(actor=alice, memory_id=stored.memory_id).expires_at
+        return found
+
+    assert [expiry(soon), expiry(later), expiry(soon), expiry(None), expiry(soon)] == [soon, later, later, None, None]
+
+
+def test_what_is_not_taken_over_is_said(alice: Actor) -> None:
+    remember(actor=alice, draft=Draft(text="Tea.", importance=0.1))
+    again = remember(actor=alice, draft=Draft(text="Tea.", importance=0.9, kind="decision"))
+    assert [note["code"] for note in again.notes] == ["memory.known"]
+    assert get_memory(actor=alice, memory_id=again.memory_id).importance == 0.1
+
+
 def test_statements_of_two_scopes_are_two_rows(alice: Actor, make_agent: Callable[..., Any]) -> None:
     agent, _ = make_agent(alice)
     shared = remember(actor=agent, draft=Draft(text="Tea at four."))
@@ -192,6 +210,7 @@ BAD_DRAFTS = [
     ({"occurred_at": "yesterday"}, None),
     ({"occurred_at": datetime(1, 1, 1, tzinfo=UTC)}, "date.out_of_range"),
     ({"expires_at": datetime(9999, 1, 1, tzinfo=UTC)}, "date.out_of_range"),
+    ({"expires_at": datetime(2001, 1, 1, tzinfo=UTC)}, "date.past"),
     (
         {"valid_from": datetime(2026, 2, 1, tzinfo=UTC), "valid_until": datetime(2026, 1, 1, tzinfo=UTC)},
         "date.order",
