@@ -3,7 +3,15 @@
 from memory.models.agent import Agent, AgentGroup, AgentKey, GroupMembership
 from memory.models.audit import AuditEvent
 from memory.models.history import MemoryAccess, MemoryLabel, MemorySource, MemoryVersion
-from memory.models.index import EmbeddingSpace, LexPosting, LexStats, MemoryVector, PendingVector
+from memory.models.index import (
+    EmbeddingSpace,
+    LexPosting,
+    LexStats,
+    MemoryVector,
+    MentionedTime,
+    PendingVector,
+    TokenVectors,
+)
 from memory.models.memory import Memory
 from memory.models.owner import Owner, OwnerActivity, OwnerSettings, User
 from memory.models.requests import IdempotencyRecord, ProfileOverride, RecallRecord
@@ -42,6 +50,7 @@ __all__ = [
     "MemorySource",
     "MemoryVector",
     "MemoryVersion",
+    "MentionedTime",
     "Owner",
     "OwnerActivity",
     "OwnerSettings",
@@ -55,6 +64,7 @@ __all__ = [
     "SummaryLevel",
     "TenantModel",
     "Tier",
+    "TokenVectors",
     "User",
     "Visibility",
     "current_owner",

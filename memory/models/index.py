@@ -75,6 +75,33 @@ class LexStats(models.Model):
         base_manager_name = "objects"
 
 
+class TokenVectors(OwnedRow):
+    """The vectors of one memory's tokens in one space: reduced, rounded to bytes and sealed, for late interaction.
+
+    They stand for the redacted text, but whoever reads them gets most of its words back; hence the seal.
+    """
+
+    pk = models.CompositePrimaryKey("owner_id", "memory_id", "space_id")
+    memory = TenantForeignKey(Memory)
+    space = models.ForeignKey(EmbeddingSpace, on_delete=models.DO_NOTHING, db_index=False, related_name="+")
+    sealed = models.BinaryField()
+
+
+class MentionedTime(OwnedRow):
+    """A span of time that a memory's text speaks of, resolved against the moment it happened.
+
+    `ends_at` is the first moment after the span.
+    """
+
+    pk = models.CompositePrimaryKey("owner_id", "memory_id", "starts_at", "ends_at")
+    memory = TenantForeignKey(Memory)
+    starts_at = models.DateTimeField()
+    ends_at = models.DateTimeField()
+
+    class Meta:
+        indexes = [models.Index(fields=["owner", "starts_at", "ends_at", "memory"], name="mentioned_time_by_span")]
+
+
 class PendingVector(TenantModel):
     """A memory whose vector in the active space is still to be made, because the embedder failed."""
 

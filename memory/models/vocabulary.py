@@ -83,6 +83,7 @@ class LabelKind(models.IntegerChoices):
     SOURCE = 3
     NAME = 4
     SPEAKER = 5
+    METADATA = 6
 
 
 class SpaceState(models.TextChoices):
