@@ -15,8 +15,9 @@ from memory.ids import new_id
 from memory.models import EmbeddingSpace, owner_scope
 from memory.providers.composition import embedder
 from memory.recall import dense
+from memory.recall.filters import Filters
 from memory.recall.profiles import shipped
-from memory.recall.query import Filters, Query, keyed_terms
+from memory.recall.query import Query, keyed_terms
 from memory.recall.statistics import owner_statistics
 from memory.services.clock import now
 from memory.services.recall import RecallRequest, search
@@ -82,6 +83,7 @@ def _asked(generator: Generator, population: Population, queries: int) -> list[t
 
 def _query(population: Population, space: EmbeddingSpace, text: str, vector: Any) -> Query:
     terms, words = keyed_terms(text, keyring().of(population.actor.owner_id))
+    moment = now()
     return Query(
         text=text,
         owner_id=population.actor.owner_id,
@@ -92,7 +94,8 @@ def _query(population: Population, space: EmbeddingSpace, text: str, vector: Any
         space_id=space.pk,
         dimension=space.dimension,
         filters=Filters(),
-        now=now(),
+        now=moment,
+        reference=moment,
     )
 
 

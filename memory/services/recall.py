@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
+from datetime import datetime
 from typing import Any, Final
 from uuid import UUID
 
@@ -14,10 +15,11 @@ from memory.models import LabelKind, Memory, RecallRecord, Status, owner_scope
 from memory.privacy import pii
 from memory.providers.composition import embedder
 from memory.recall import fallback
+from memory.recall.filters import Filters
 from memory.recall.gate import Verdict, gate
 from memory.recall.pipeline import Ranked, Ranking, rank
 from memory.recall.profiles import RecallProfile
-from memory.recall.query import Filters, Query, keyed_terms
+from memory.recall.query import Query, keyed_terms
 from memory.services.actors import UNSET, Actor, Permission, read_scopes
 from memory.services.clock import now
 from memory.services.embedding import active_space
@@ -39,7 +41,8 @@ class RecallRequest:
     """What is asked.
 
     `limit` and `threshold` are the profile's own when left out. `tags`, `topics` and `sources` each need one match;
-    a source matches whole path segments. `reinforce` counts the hits as used; `record` keeps the explanation.
+    a source matches whole path segments. `reference_time` is the moment from which the query speaks, the present when
+    left out. `reinforce` counts the hits as used; `record` keeps the explanation.
     """
 
     query: Any
@@ -58,6 +61,7 @@ class RecallRequest:
     occurred_from: Any = None
     occurred_until: Any = None
     least_importance: float = 0.0
+    reference_time: Any = None
     reinforce: bool = True
     record: bool = True
 
@@ -105,11 +109,13 @@ def recall(*, actor: Actor, request: RecallRequest) -> Recalled:
     text = limits.checked_query(request.query)
     with owner_scope(actor.owner_id):
         profile = _tuned(effective_profile(actor, request.profile), request)
+    # Before the gate, so that a request that cannot be used is refused whatever its query says.
+    query = _without_vector(actor, text, request)
     verdict = gate(text)
     recall_id = new_id()
     if verdict is not Verdict.RECALL:
         return Recalled(recall_id, profile.name, [], gate=verdict)
-    query = prepare_query(actor, text, request, wants_vector="dense" in profile.arms)
+    query = _with_vector(query) if "dense" in profile.arms else query
     with owner_scope(actor.owner_id):
         answer = search(query, profile, request, recall_id)
         if request.record:
@@ -121,28 +127,38 @@ def recall(*, actor: Actor, request: RecallRequest) -> Recalled:
 
 def prepare_query(actor: Actor, text: str, request: RecallRequest, *, wants_vector: bool = True) -> Query:
     """Make a query ready: its keyed words, and the vector of its text with personal data replaced."""
+    query = _without_vector(actor, text, request)
+    return _with_vector(query) if wants_vector else query
+
+
+def _without_vector(actor: Actor, text: str, request: RecallRequest) -> Query:
     ring = keyring().of(actor.owner_id)
     terms, words = keyed_terms(text, ring)
-    vector = space = None
-    if wants_vector:
-        try:
-            model = embedder()
-            space = active_space(model)
-            vector = model.embed([pii.redact(text)])[0]
-        except EmbedderUnavailable:
-            space = None
+    moment = now()
     return Query(
         text=text,
         owner_id=actor.owner_id,
         scopes=read_scopes(actor, request.scope),
         terms=terms,
         words=words,
-        vector=vector,
-        space_id=space.pk if space else None,
-        dimension=space.dimension if space else 0,
+        vector=None,
+        space_id=None,
+        dimension=0,
         filters=_filters(request, ring),
-        now=now(),
+        now=moment,
+        reference=_moment(request, "reference_time") or moment,
     )
+
+
+def _with_vector(query: Query) -> Query:
+    """Add the query's vector; without one where the embedder is unavailable."""
+    try:
+        model = embedder()
+        space = active_space(model)
+        vector = model.embed([pii.redact(query.text)])[0]
+    except EmbedderUnavailable:
+        return query
+    return replace(query, vector=vector, space_id=space.pk, dimension=space.dimension)
 
 
 def search(query: Query, profile: RecallProfile, request: RecallRequest, recall_id: UUID) -> Recalled:
@@ -208,10 +224,6 @@ def _filters(request: RecallRequest, ring: Any) -> Filters:
         if words
     }
 
-    def moment(name: str) -> Any:
-        value = getattr(request, name)
-        return None if value is None else limits.checked_moment(value, field=name)
-
     return Filters(
         tiers=tuple(request.tiers),
         kinds=tuple(request.kinds),
@@ -219,10 +231,15 @@ def _filters(request: RecallRequest, ring: Any) -> Filters:
         labels=labels,
         session_id=request.session_id,
         agent_id=request.agent_id,
-        occurred_from=moment("occurred_from"),
-        occurred_until=moment("occurred_until"),
+        occurred_from=_moment(request, "occurred_from"),
+        occurred_until=_moment(request, "occurred_until"),
         least_importance=request.least_importance,
     )
+
+
+def _moment(request: RecallRequest, name: str) -> datetime | None:
+    value = getattr(request, name)
+    return None if value is None else limits.checked_moment(value, field=name)
 
 
 def _rows(memory_ids: Sequence[UUID]) -> dict[UUID, Memory]:

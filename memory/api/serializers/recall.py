@@ -49,6 +49,9 @@ class QuestionSerializer(Strict):
     occurred_from = Moment(required=False)
     occurred_until = Moment(required=False)
     least_importance = Unit(required=False)
+    reference_time = Moment(
+        required=False, help_text="The moment from which the query speaks, as for its date words; now when left out."
+    )
     reinforce = Switch(required=False, help_text="Count the hits as used; true when left out.")
     record = Switch(required=False, help_text="Keep the explanation for seven days; true when left out.")
 
