@@ -8,6 +8,8 @@ from datetime import datetime
 from typing import Any
 from uuid import UUID
 
+from memory.errors import InvalidInput
+
 
 @dataclass(frozen=True, slots=True)
 class Filters:
@@ -55,3 +57,17 @@ class Filters:
         if self.least_importance > 0:
             add("m.importance >= %(filter_importance)s", filter_importance=self.least_importance)
         return sql, parameters
+
+
+def refuse_empty_span(start: datetime | None, end: datetime | None, *, until: str) -> None:
+    """Raise InvalidInput with `date.order` for a span of time that no moment lies in.
+
+    Args:
+        start: its first moment, None for open.
+        end: the first moment after it, None for open.
+        until: the name of the input that gave the end, for the error.
+    """
+    if start is not None and end is not None and end <= start:
+        raise InvalidInput(
+            f"{until} does not lie after the moment that the span begins.", code="date.order", field=until
+        )

@@ -22,6 +22,7 @@ from memory.models import (
     Status,
     owner_scope,
 )
+from memory.recall.filters import refuse_empty_span
 from memory.services.actors import UNSET, Actor, Permission, read_scopes
 from memory.services.features import require_memory
 from memory.services.opening import opened
@@ -62,9 +63,14 @@ def list_memories(
         request: the filters.
         after: creation time and id of the last row of the page before.
         size: most rows.
+
+    Raises:
+        InvalidInput: no moment lies in the span of creation.
+        InvalidScope, NotFound, PermissionRefused: the scope is not there or not readable.
     """
     require_memory()
     actor.require(Permission.READ)
+    refuse_empty_span(request.created_from, request.created_until, until="created_until")
     scopes = read_scopes(actor, request.scope)
     with owner_scope(actor.owner_id):
         rows: QuerySet[Memory] = Memory.objects.filter(status__in=request.statuses)

@@ -15,7 +15,7 @@ from memory.models import LabelKind, Memory, RecallRecord, Status, owner_scope
 from memory.privacy import pii
 from memory.providers.composition import embedder
 from memory.recall import fallback
-from memory.recall.filters import Filters
+from memory.recall.filters import Filters, refuse_empty_span
 from memory.recall.gate import Verdict, gate
 from memory.recall.pipeline import Ranked, Ranking, rank
 from memory.recall.profiles import RecallProfile
@@ -224,6 +224,8 @@ def _filters(request: RecallRequest, ring: Any) -> Filters:
         if words
     }
 
+    occurred_from, occurred_until = _moment(request, "occurred_from"), _moment(request, "occurred_until")
+    refuse_empty_span(occurred_from, occurred_until, until="occurred_until")
     return Filters(
         tiers=tuple(request.tiers),
         kinds=tuple(request.kinds),
@@ -231,8 +233,8 @@ def _filters(request: RecallRequest, ring: Any) -> Filters:
         labels=labels,
         session_id=request.session_id,
         agent_id=request.agent_id,
-        occurred_from=_moment(request, "occurred_from"),
-        occurred_until=_moment(request, "occurred_until"),
+        occurred_from=occurred_from,
+        occurred_until=occurred_until,
         least_importance=request.least_importance,
     )
 

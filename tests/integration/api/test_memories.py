@@ -151,6 +151,7 @@ def test_lists_are_filtered(agent: Client) -> None:
         ("session=7", "id.invalid"),
         ("created_from=yesterday", "date.invalid"),
         ("created_from=0001-01-01", "date.out_of_range"),
+        ("created_from=2026-01-02&created_until=2026-01-02", "date.order"),
         ("tag=%00", "text.nul"),
         ("tag=", "text.empty"),
         ("tag=" + "x" * 900, "text.too_large"),

@@ -9,6 +9,7 @@ import pytest
 
 from memory.errors import InvalidInput
 from memory.services.actors import Actor
+from memory.services.memories import ListRequest, list_memories
 from memory.services.recall import RecallRequest, prepare_query, recall
 
 SPRING = datetime(2026, 4, 1, 12, tzinfo=UTC)
@@ -41,3 +42,15 @@ def test_moments_that_are_none(alice: Actor, name: str, given: Any, code: str) -
             recall(actor=alice, request=RecallRequest(query=text, **{name: given}))
         assert caught.value.machine_code == code
         assert caught.value.details["field"] == name
+
+
+@pytest.mark.parametrize("end", [SPRING, SPRING - timedelta(seconds=1)], ids=["equal", "before"])
+def test_a_span_that_holds_no_moment_is_refused(alice: Actor, end: datetime) -> None:
+    asked = RecallRequest(query="tea", occurred_from=SPRING, occurred_until=end)
+    listed = ListRequest(created_from=SPRING, created_until=end)
+    with pytest.raises(InvalidInput) as caught:
+        recall(actor=alice, request=asked)
+    assert (caught.value.machine_code, caught.value.details["field"]) == ("date.order", "occurred_until")
+    with pytest.raises(InvalidInput) as caught:
+        list_memories(actor=alice, request=listed, after=None, size=1)
+    assert (caught.value.machine_code, caught.value.details["field"]) == ("date.order", "created_until")
