@@ -71,7 +71,7 @@ def create_group(*, actor: Actor, kind: str, name: str) -> AgentGroup:
     """Create a project or squad; raises Conflict when one of this kind and name exists."""
     actor.require(Permission.AGENTS)
     if kind not in GroupKind.values:
-        raise InvalidInput("kind is project or squad.", code="group.kind", field="kind")
+        raise InvalidInput("kind is project or squad.", code="kind.invalid", field="kind")
     name, name_hash = _name(actor, name)
     with owner_scope(actor.owner_id):
         try:
@@ -263,10 +263,10 @@ def _permissions(scopes: Iterable[str] | None) -> set[Permission]:
         permissions = {Permission(scope) for scope in scopes}
     except ValueError:
         raise InvalidInput(
-            f"A key's scopes are among {', '.join(Permission)}.", code="key.scopes", field="scopes"
+            f"A key's scopes are among {', '.join(Permission)}.", code="scopes.invalid", field="scopes"
         ) from None
     if not permissions:
-        raise InvalidInput("A key needs at least one scope.", code="key.scopes", field="scopes")
+        raise InvalidInput("A key needs at least one scope.", code="scopes.too_few", field="scopes")
     return permissions
 
 

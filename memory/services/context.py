@@ -95,11 +95,13 @@ def build_context(
     form = form or settings["context_format"]
     budget = settings["context_tokens"] if max_tokens is None else max_tokens
     if form not in FORMATS:
-        raise InvalidInput(f"format is one of {', '.join(FORMATS)}.", code="context.format", field="format")
+        raise InvalidInput(f"format is one of {', '.join(FORMATS)}.", code="format.invalid", field="format")
     if cleaning not in LEVELS:
-        raise InvalidInput(f"cleaning is one of {', '.join(LEVELS)}.", code="context.cleaning", field="cleaning")
+        raise InvalidInput(f"cleaning is one of {', '.join(LEVELS)}.", code="cleaning.invalid", field="cleaning")
     if isinstance(budget, bool) or not 50 <= budget <= 32_000:
-        raise InvalidInput("max_tokens is a number from 50 to 32000.", code="context.budget", field="max_tokens")
+        raise InvalidInput(
+            "max_tokens is a number from 50 to 32000.", code="max_tokens.out_of_range", field="max_tokens"
+        )
     answer = recall(
         actor=actor,
         request=replace(

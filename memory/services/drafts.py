@@ -114,7 +114,7 @@ def make_ready(draft: Draft, *, ring: OwnerRing) -> Ready:
     if tier not in STORABLE_TIERS:
         raise InvalidInput("Working memory is not stored this way.", code="tier.invalid", field="tier")
     if draft.category is not None and not isinstance(draft.category, str):
-        raise InvalidInput("category is a word.", code="category.invalid", field="category")
+        raise InvalidInput("category is a word.", code="field.type", field="category")
     category, known = limits.normalise_category(draft.category)
     notes = [] if known else [{"code": "category.unknown", "message": "Unknown category; stored as general."}]
     report = pii.scan(text)
@@ -207,8 +207,9 @@ def _choice(choices: Any, value: Any, name: str) -> str:
 
 
 def _unit(value: Any, name: str) -> float:
-    number = isinstance(value, int | float) and not isinstance(value, bool)
-    if not number or not 0 <= value <= 1:
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        raise InvalidInput(f"{name} is a number.", code="field.type", field=name)
+    if not 0 <= value <= 1:
         raise InvalidInput(f"{name} is a number from 0 to 1.", code=f"{name}.out_of_range", field=name)
     return float(value)
 
@@ -223,8 +224,10 @@ def _line(value: str | None, name: str) -> str | None:
 
 
 def _labels(values: Sequence[str], name: str) -> list[str]:
-    if isinstance(values, str) or not isinstance(values, Sequence) or len(values) > MAX_LABELS:
-        raise InvalidInput(f"{name} is a list of at most {MAX_LABELS} words.", code=f"{name}.invalid", field=name)
+    if isinstance(values, str) or not isinstance(values, Sequence):
+        raise InvalidInput(f"{name} is a list of words.", code="field.type", field=name)
+    if len(values) > MAX_LABELS:
+        raise InvalidInput(f"{name} has at most {MAX_LABELS} words.", code=f"{name}.too_many", field=name)
     lines = [_line(value, name) for value in values]
     return list(dict.fromkeys(line for line in lines if line))
 
@@ -233,7 +236,7 @@ def _metadata(value: Mapping[str, Any] | None) -> dict[str, Any] | None:
     if not value:
         return None
     if not isinstance(value, Mapping):
-        raise InvalidInput("metadata is an object.", code="metadata.invalid", field="metadata")
+        raise InvalidInput("metadata is an object.", code="field.type", field="metadata")
     try:
         size = len(json.dumps(value, ensure_ascii=False, allow_nan=False).encode())
     except (TypeError, ValueError) as error:

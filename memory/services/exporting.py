@@ -43,7 +43,7 @@ def export_stream(*, actor: Actor, form: str = "loci") -> Iterator[str]:
     require_memory()
     actor.require(Permission.TRANSFER)
     if form not in ("loci", "engram"):
-        raise InvalidInput("form is loci or engram.", code="export.form", field="form")
+        raise InvalidInput("form is loci or engram.", code="form.invalid", field="form")
     return _pieces(actor, form)
 
 

@@ -79,7 +79,9 @@ def remember_many(*, actor: Actor, drafts: Sequence[Draft], scope: Any = UNSET) 
     for index, draft in enumerate(drafts):
         try:
             if draft.kind == Kind.TURN:
-                raise InvalidInput("Turns belong to a session: send them to the turns endpoint.", code="kind.turn")
+                raise InvalidInput(
+                    "Turns belong to a session: send them to the turns endpoint.", code="kind.invalid", field="kind"
+                )
             one = make_ready(draft, ring=ring)
             refuse_expired(one, now=now())
             ready[index] = one

@@ -54,7 +54,7 @@ def checked_text(text: object, *, field: str = "content", max_bytes: int = MAX_C
         The same text.
 
     Raises:
-        InvalidInput: `text.type` (no string), `text.empty` (nothing visible), `text.nul`, `text.surrogate` (half a
+        InvalidInput: `field.type` (no string), `text.empty` (nothing visible), `text.nul`, `text.surrogate` (half a
             surrogate pair), `text.control` (C0 but tab and line ends, DEL, C1).
         TooLarge: `text.too_large`; nothing else is looked at then.
     """
@@ -156,7 +156,7 @@ def is_blank(text: str) -> bool:
 
 def _string(text: object, field: str) -> str:
     if not isinstance(text, str):
-        raise InvalidInput(f"'{field}' has to be text.", code="text.type", field=field)
+        raise InvalidInput(f"'{field}' has to be text.", code="field.type", field=field)
     return text
 
 

@@ -113,8 +113,8 @@ class TestAgent:
         [
             (["key", "Nobody"], "no agent of this name"),
             (["create", " "], "text.empty"),
-            (["create", "Scribe", "--scopes", "everything"], "key.scopes"),
-            (["create", "Scribe", "--scopes", ""], "key.scopes"),
+            (["create", "Scribe", "--scopes", "everything"], "scopes.invalid"),
+            (["create", "Scribe", "--scopes", ""], "scopes.too_few"),
             (["create", "Scribe", "--default-scope", "*"], "scope.invalid"),
             (["create", "Scribe", "--expires", "soon"], "date.invalid"),
             (["revoke", "loci_00000000"], "no key"),

@@ -145,7 +145,7 @@ def test_unusable_scopes(facts: Actor, scope: Any) -> None:
     [
         ("", "text.empty"),
         ("   ", "text.empty"),
-        (None, "text.type"),
+        (None, "field.type"),
         ("a\x00b", "text.nul"),
         ("a\ud800", "text.surrogate"),
         ("word " * 60_000, "query.too_long"),
@@ -345,10 +345,10 @@ class TestContext:
     @pytest.mark.parametrize(
         ("options", "code"),
         [
-            ({"form": "yaml"}, "context.format"),
-            ({"cleaning": "none"}, "context.cleaning"),
-            ({"max_tokens": 10}, "context.budget"),
-            ({"max_tokens": True}, "context.budget"),
+            ({"form": "yaml"}, "format.invalid"),
+            ({"cleaning": "none"}, "cleaning.invalid"),
+            ({"max_tokens": 10}, "max_tokens.out_of_range"),
+            ({"max_tokens": True}, "max_tokens.out_of_range"),
         ],
     )
     def test_bad_options(self, alice: Actor, options: dict[str, Any], code: str) -> None:

@@ -34,9 +34,9 @@ from memory.text.stopwords import word_set
         ("esc\x1b[31m", "text.control"),
         ("del\x7f", "text.control"),
         ("next\x85line", "text.control"),
-        (None, "text.type"),
-        (b"bytes", "text.type"),
-        (7, "text.type"),
+        (None, "field.type"),
+        (b"bytes", "field.type"),
+        (7, "field.type"),
     ],
 )
 def test_unusable_texts_are_refused_for_memories_and_queries(text: object, code: str) -> None:
