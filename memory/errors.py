@@ -31,7 +31,7 @@ class LociError(Exception):
 
 
 class InvalidInput(LociError):
-    """The request cannot be used as it stands. Nothing was stored."""
+    """The request cannot be used as it stands."""
 
     code = "input.invalid"
     status = 422
@@ -94,7 +94,7 @@ class IdempotencyMismatch(InvalidInput):
 
 
 class TooLarge(LociError):
-    """The input is larger than the limit. Nothing was stored."""
+    """The input is larger than the limit."""
 
     code = "input.too_large"
     status = 413

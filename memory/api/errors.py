@@ -6,7 +6,7 @@ from memory.errors import LociError
 
 
 class MalformedBodyError(LociError):
-    """The body is not the JSON that was expected. Nothing was stored."""
+    """The body is not the JSON that was expected."""
 
     code = "json.malformed"
     status = 400

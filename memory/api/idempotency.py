@@ -75,7 +75,7 @@ def idempotent(handler: Handler) -> Handler:
 def _checked(key: str) -> str:
     if not (1 <= len(key) <= MAX_KEY_LENGTH and key.isascii() and key.isprintable()):
         raise InvalidInput(
-            f"{HEADER} has between 1 and {MAX_KEY_LENGTH} printable ASCII characters. Nothing was stored.",
+            f"{HEADER} has between 1 and {MAX_KEY_LENGTH} printable ASCII characters.",
             code="idempotency.key",
         )
     return key

@@ -51,7 +51,7 @@ def summary(results: Sequence[Item]) -> Item:
     counts = Counter(result["outcome"] for result in results)
     if counts["refused"] == len(results):
         raise InvalidInput(
-            "Not one item could be used. Nothing was stored; `results` says why.",
+            "Not one item could be used; `results` says why.",
             code="batch.nothing_stored",
             results=list(results),
         )

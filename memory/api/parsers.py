@@ -48,7 +48,7 @@ class StrictJSONParser(BaseParser):
         raw = stream.read(most + 1)
         if len(raw) > most:
             raise TooLarge(
-                f"The body has more than {most} bytes. Nothing was stored. Send it in parts.",
+                f"The body has more than {most} bytes. Send it in parts.",
                 code="body.too_large",
                 limit=most,
             )
@@ -76,7 +76,7 @@ def _check_number_of_values(raw: bytes, most: int) -> None:
     marks = (found for found in _TOKEN.finditer(raw) if found[0][:1] != b'"')
     if next(islice(marks, most, None), None) is not None:
         raise TooLarge(
-            f"The body has more than {most} values. Nothing was stored. Send it in parts.",
+            f"The body has more than {most} values. Send it in parts.",
             code="body.too_large",
             limit=most,
         )
@@ -91,10 +91,10 @@ def _load(raw: bytes) -> Any:
             object_pairs_hook=_without_repetition,
         )
     except UnicodeDecodeError as error:
-        raise MalformedBodyError("The body is not valid UTF-8. Nothing was stored.") from error
+        raise MalformedBodyError("The body is not valid UTF-8.") from error
     except json.JSONDecodeError as error:
         raise MalformedBodyError(
-            f"The body is not valid JSON (line {error.lineno}, column {error.colno}). Nothing was stored.",
+            f"The body is not valid JSON (line {error.lineno}, column {error.colno}).",
             line=error.lineno,
             column=error.colno,
         ) from error
@@ -106,13 +106,13 @@ def _load(raw: bytes) -> Any:
 
 
 def _refuse_constant(name: str) -> Any:
-    raise MalformedBodyError(f"{name} is no number of JSON. Nothing was stored.", code="json.number")
+    raise MalformedBodyError(f"{name} is no number of JSON.", code="json.number")
 
 
 def _finite(text: str) -> float:
     number = float(text)
     if not math.isfinite(number):
-        raise MalformedBodyError("A number of the body is too large. Nothing was stored.", code="json.number")
+        raise MalformedBodyError("A number of the body is too large.", code="json.number")
     return number
 
 
@@ -120,7 +120,7 @@ def _without_repetition(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     found = dict(pairs)
     if len(found) != len(pairs):
         raise MalformedBodyError(
-            "A name stands twice in one object, so it is unclear what is meant. Nothing was stored.",
+            "A name stands twice in one object, so it is unclear what is meant.",
             code="json.duplicate_name",
         )
     return found
@@ -141,6 +141,4 @@ def _check_depth(value: Any) -> None:
 
 
 def _too_deep() -> MalformedBodyError:
-    return MalformedBodyError(
-        f"The body is nested more than {MAX_DEPTH} levels deep. Nothing was stored.", code="json.too_deep"
-    )
+    return MalformedBodyError(f"The body is nested more than {MAX_DEPTH} levels deep.", code="json.too_deep")

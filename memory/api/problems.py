@@ -6,7 +6,7 @@ import logging
 import math
 import traceback
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from http import HTTPStatus
 from typing import Any, Final
 from uuid import uuid4
@@ -22,14 +22,17 @@ from django.http import Http404, UnreadablePostError
 from rest_framework import exceptions
 from rest_framework.response import Response
 
+from memory.api.actions import action_of
 from memory.api.authentication import REALM
-from memory.errors import LociError
+from memory.errors import LociError, RateLimited
 
 logger = logging.getLogger(__name__)
 
 MEDIA_TYPE: Final = "application/problem+json"
 RESERVED: Final = frozenset({"type", "title", "status", "detail", "code"})
 MOST_ERRORS: Final = 50
+# A request refused with one of these was refused as a whole, for what it sent.
+REFUSED_AS_SENT: Final = frozenset({400, 413, 415, 422})
 
 # What Django REST framework's own codes of single fields become; the rest is `field.type`.
 FIELD_CODES: Final[Mapping[str, str]] = {
@@ -57,7 +60,17 @@ class Problem:
 
 def problem_response(error: Exception, context: Mapping[str, Any] | None = None) -> Response:
     """Answer an exception of a view; what nobody raised on purpose is logged under an id, without content."""
-    return as_response(problem_of(error))
+    return as_response(_saying_what_was_kept(problem_of(error), context or {}))
+
+
+def _saying_what_was_kept(problem: Problem, context: Mapping[str, Any]) -> Problem:
+    """Add that nothing was kept to what is told of a write that was refused for what it sent."""
+    method, view = getattr(context.get("request"), "method", None), context.get("view")
+    action = action_of(view, method) if view is not None else None
+    if action is None or action.rate != "write" or problem.status not in REFUSED_AS_SENT:
+        return problem
+    kept = "Nothing was changed." if method in ("PATCH", "DELETE") else "Nothing was stored."
+    return replace(problem, detail=f"{problem.detail} {kept}")
 
 
 def as_response(problem: Problem) -> Response:
@@ -111,13 +124,8 @@ def _of_framework(error: exceptions.APIException) -> Problem:
     status = error.status_code
     if isinstance(error, exceptions.Throttled):
         wait = math.ceil(getattr(error, "wait", None) or 1)
-        return Problem(
-            status,
-            "rate.limited",
-            f"Too many requests in a short time. Wait {wait} seconds and try again.",
-            {"retry_after": wait},
-            {"Retry-After": str(wait)},
-        )
+        message = f"Too many requests in a short time. Wait {wait} seconds and try again."
+        return replace(_own(RateLimited(message, retry_after=wait)), headers={"Retry-After": str(wait)})
     known = {
         HTTPStatus.BAD_REQUEST: ("json.malformed", "The body cannot be parsed."),
         HTTPStatus.UNAUTHORIZED: ("auth.required", "No valid agent key or session came with the request."),
@@ -127,7 +135,7 @@ def _of_framework(error: exceptions.APIException) -> Problem:
         HTTPStatus.NOT_ACCEPTABLE: ("accept.unsupported", "The answer is only available as application/json."),
         HTTPStatus.UNSUPPORTED_MEDIA_TYPE: (
             "content_type.unsupported",
-            "The body has to be sent as application/json. Nothing was stored.",
+            "The body has to be sent as application/json.",
         ),
     }
     code, detail = known.get(HTTPStatus(status), ("request.refused", "The request was refused."))
@@ -143,13 +151,13 @@ def _of_django(error: Exception) -> Problem | None:
     if isinstance(error, PermissionDenied):
         return Problem(403, "auth.forbidden", "The key or login lacks the permission for this.")
     if isinstance(error, ValidationError):
-        return Problem(422, "input.invalid", "The request cannot be used as it stands. Nothing was stored.")
+        return Problem(422, "input.invalid", "The request cannot be used as it stands.")
     if isinstance(error, RequestDataTooBig):
-        return Problem(413, "body.too_large", "The body is larger than the limit. Nothing was stored.")
+        return Problem(413, "body.too_large", "The body is larger than the limit.")
     if isinstance(error, SuspiciousOperation):
         return Problem(400, "request.refused", "The request was refused.")
     if isinstance(error, UnreadablePostError):
-        return Problem(400, "body.unreadable", "The body ended before it was complete. Nothing was stored.")
+        return Problem(400, "body.unreadable", "The body ended before it was complete.")
     if isinstance(error, OperationalError | InterfaceError):
         logger.error("the database failed a request: %s", type(error.__cause__ or error).__name__)
         return Problem(
@@ -181,7 +189,7 @@ def _invalid(error: exceptions.ValidationError) -> Problem:
     return Problem(
         422,
         first["code"],
-        f"{where}{first['message']} Nothing was stored.",
+        where + first["message"],
         {"field": first["field"], "errors": found[:MOST_ERRORS]},
     )
 

@@ -62,7 +62,7 @@ def checked_text(text: object, *, field: str = "content", max_bytes: int = MAX_C
     size = _byte_length(checked)
     if size > max_bytes:
         raise TooLarge(
-            f"The text in '{field}' has {size} bytes; {max_bytes} are the limit. Nothing was stored. Split it up.",
+            f"The text in '{field}' has {size} bytes; {max_bytes} are the limit. Split it up.",
             code="text.too_large",
             field=field,
             limit=max_bytes,
@@ -131,7 +131,7 @@ def normalise_category(name: str | None) -> tuple[str, bool]:
         return DEFAULT_CATEGORY, True
     if len(name) > MAX_CATEGORY_LENGTH:
         raise InvalidInput(
-            f"A category's name has at most {MAX_CATEGORY_LENGTH} characters. Nothing was stored.",
+            f"A category's name has at most {MAX_CATEGORY_LENGTH} characters.",
             code="category.too_long",
             field="category",
             limit=MAX_CATEGORY_LENGTH,
@@ -212,7 +212,7 @@ def _no_moment(field: str) -> InvalidInput:
 
 def _out_of_range(field: str) -> InvalidInput:
     return InvalidInput(
-        f"'{field}' lies outside the years {EARLIEST.year} to {LATEST.year - 1}. Nothing was stored.",
+        f"'{field}' lies outside the years {EARLIEST.year} to {LATEST.year - 1}.",
         code="date.out_of_range",
         field=field,
     )

@@ -84,7 +84,7 @@ class ImportView(LociView):
         imported = import_document(actor=self.actor, document=request.data, scope=self.query.get("scope", UNSET))
         if imported.errors and not imported.created + imported.existing + imported.skipped:
             raise InvalidInput(
-                "Not one item could be used. Nothing was stored; `errors` says why.",
+                "Not one item could be used; `errors` says why.",
                 code="batch.nothing_stored",
                 errors=imported.errors,
             )
