@@ -53,6 +53,20 @@ def get_memory(*, actor: Actor, memory_id: UUID) -> Memory:
         return visible_memory(actor, memory_id)
 
 
+def stored_version(*, actor: Actor, memory_id: UUID) -> int:
+    """Give the version of a memory, to callers that may read or change it.
+
+    Raises:
+        NotFound: not there or hidden.
+        PermissionRefused: the actor may neither read nor write nor delete.
+    """
+    require_memory()
+    if actor.permissions.isdisjoint({Permission.WRITE, Permission.DELETE}):
+        actor.require(Permission.READ)
+    with owner_scope(actor.owner_id):
+        return int(visible_memory(actor, memory_id).version)
+
+
 def list_memories(
     *, actor: Actor, request: ListRequest, after: tuple[datetime, UUID] | None, size: int
 ) -> list[Memory]:

@@ -59,6 +59,14 @@ def get_settings(*, actor: Actor) -> dict[str, Any]:
         return current_settings()
 
 
+def settings_version(*, actor: Actor) -> int:
+    """Give the version of the owner's settings, to callers that may read or change them."""
+    if Permission.SETTINGS not in actor.permissions:
+        actor.require(Permission.READ)
+    with owner_scope(actor.owner_id):
+        return int(current_settings()["version"])
+
+
 def current_settings() -> dict[str, Any]:
     """Give the settings of the current owner's scope; see `get_settings`."""
     row = OwnerSettings.objects.first()

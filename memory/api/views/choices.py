@@ -21,7 +21,7 @@ from memory.api.views.base import LociView
 from memory.errors import InvalidInput
 from memory.services.actors import Permission
 from memory.services.profiles import change_profile, get_profile, list_profiles, reset_profile
-from memory.services.settings import change_settings, get_settings
+from memory.services.settings import change_settings, get_settings, settings_version
 
 
 class SettingsView(LociView):
@@ -50,7 +50,7 @@ class SettingsView(LociView):
         changes = self.body(partial=True)
         if not changes:
             raise InvalidInput("Name at least one setting to change.", code="change.empty")
-        asked = expected_version(request, lambda: int(get_settings(actor=self.actor)["version"]))
+        asked = expected_version(request, lambda: settings_version(actor=self.actor))
         with outdated_is_412(asked):
             return _settings_answer(change_settings(actor=self.actor, changes=changes, version=asked))
 

@@ -25,7 +25,7 @@ from memory.errors import InvalidInput
 from memory.models import Memory, Status
 from memory.services.actors import UNSET, Actor, Permission
 from memory.services.changes import change_memory
-from memory.services.memories import accesses, get_memory, history, sources
+from memory.services.memories import accesses, get_memory, history, sources, stored_version
 from memory.services.retirement import archive_memory, delete_memory, restore_memory
 
 
@@ -67,7 +67,7 @@ class MemoryView(LociView):
         if not changes:
             raise InvalidInput("Name at least one field to change.", code="change.empty")
         scope = changes.pop("scope", UNSET)
-        asked = expected_version(request, lambda: get_memory(actor=self.actor, memory_id=found).version)
+        asked = expected_version(request, lambda: stored_version(actor=self.actor, memory_id=found))
         with outdated_is_412(asked):
             row = change_memory(actor=self.actor, memory_id=found, changes=changes, scope=scope, version=asked)
         return memory_answer(self.actor, row)
@@ -78,7 +78,7 @@ class MemoryView(LociView):
         (202) erases it for good at `erase_at`, ten seconds later; restoring it before undoes that.
         """
         found = path_id(memory_id)
-        asked = expected_version(request, lambda: get_memory(actor=self.actor, memory_id=found).version)
+        asked = expected_version(request, lambda: stored_version(actor=self.actor, memory_id=found))
         with outdated_is_412(asked):
             row = delete_memory(actor=self.actor, memory_id=found, version=asked)
         return memory_answer(self.actor, row, status=202 if row.status == Status.ERASING else 200)

@@ -45,6 +45,26 @@ def test_a_change_tells_nothing_of_the_text(agent: Client, blind: Client, method
     assert shown == {name: stored[name] for name in BRIEF}
 
 
+@pytest.mark.parametrize(("method", "body"), [("patch", {"importance": 0.9}), ("delete", None)])
+def test_any_form_of_if_match_is_heeded(agent: Client, blind: Client, method: str, body: Any) -> None:
+    memory = remember(agent, SECRET)
+    for tags in ('"7"', '"7", "8"', "garbage"):
+        problem(blind.json(method, f"/memories/{memory}", body, **{"If-Match": tags}), 412, "precondition.failed")
+    assert blind.json(method, f"/memories/{memory}", body, **{"If-Match": '"7", "1"'}).status_code == 200
+
+
+def test_another_owners_version_is_not_told(stranger: Client, blind: Client) -> None:
+    memory = remember(stranger, "A stranger's note.")
+    for tags in ('"1"', '"1", "2"'):
+        problem(blind.json("delete", f"/memories/{memory}", None, **{"If-Match": tags}), 404, "not_found")
+
+
+def test_several_versions_of_settings_may_be_named(blind: Client) -> None:
+    body = {"recall_limit": 7}
+    problem(blind.json("patch", "/settings", body, **{"If-Match": '"7", "8"'}), 412, "precondition.failed")
+    assert blind.json("patch", "/settings", body, **{"If-Match": '"0", "8"'}).status_code == 200
+
+
 @each_change
 def test_a_key_that_reads_too_is_shown_the_whole(agent: Client, method: str, path: str, body: Any) -> None:
     memory = remember(agent, SECRET)
