@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any, Final
@@ -36,8 +36,8 @@ STORABLE_TIERS: Final = frozenset(Tier) - {Tier.WORKING}
 class Draft:
     """One memory as it came in, before any check.
 
-    Only `text` is required. `tier` follows from the kind when left out, the moments follow from the present.
-    `importance` and `confidence` are numbers from 0 to 1.
+    Only `text` is required. A blank `category` counts as `general`, as one left out does. `tier` follows from the kind
+    when left out, the moments follow from the present. `importance` and `confidence` are numbers from 0 to 1.
     """
 
     text: Any
@@ -228,6 +228,8 @@ def _labels(values: Sequence[str], name: str) -> list[str]:
         raise InvalidInput(f"{name} is a list of words.", code="field.type", field=name)
     if len(values) > MAX_LABELS:
         raise InvalidInput(f"{name} has at most {MAX_LABELS} words.", code=f"{name}.too_many", field=name)
+    if any(isinstance(value, str) and limits.is_blank(value) for value in values):
+        raise InvalidInput(f"A word of {name} is empty or shows nothing.", code=f"{name}.invalid", field=name)
     lines = [_line(value, name) for value in values]
     return list(dict.fromkeys(line for line in lines if line))
 
@@ -247,7 +249,24 @@ def _metadata(value: Mapping[str, Any] | None) -> dict[str, Any] | None:
         ) from error
     if size > MAX_METADATA_BYTES:
         raise TooLarge(f"metadata may have {MAX_METADATA_BYTES} bytes.", code="metadata.too_large", field="metadata")
+    if any("\x00" in text for text in _texts(value)):
+        raise InvalidInput(
+            "metadata holds a NUL character, which cannot be stored.", code="metadata.invalid", field="metadata"
+        )
     return dict(value)
+
+
+def _texts(value: Any) -> Iterator[str]:
+    """Give every name and text of a JSON value."""
+    if isinstance(value, str):
+        yield value
+    elif isinstance(value, Mapping):
+        for name, inner in value.items():
+            yield str(name)
+            yield from _texts(inner)
+    elif isinstance(value, list | tuple):
+        for inner in value:
+            yield from _texts(inner)
 
 
 def _moments(draft: Draft) -> dict[str, datetime | None]:

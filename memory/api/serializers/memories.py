@@ -40,7 +40,9 @@ class DraftSerializer(Strict):
 
     text = RawText(help_text="At most 256 KiB of UTF-8, kept as it is.")
     kind = Word(STATEMENT_KINDS, required=False, help_text="What sort of statement it is; `note` when left out.")
-    category = RawText(required=False, help_text="What it is about; an unknown one becomes `general`, with a note.")
+    category = RawText(
+        required=False, help_text="What it is about; blank is `general`, and an unknown one becomes so, with a note."
+    )
     tier = Word(TIERS, required=False, help_text="Follows from the kind when left out.")
     summary_level = Word(SummaryLevel.values, required=False, help_text="How much time it sums up; `raw` otherwise.")
     importance = Unit(required=False, help_text="0.5 when left out.")

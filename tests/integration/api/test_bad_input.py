@@ -161,7 +161,13 @@ def test_numbers_outside_of_their_range(agent: Client, name: str, value: float) 
         ({"tags": "tag"}, "field.type"),
         ({"tags": [7]}, "field.type"),
         ({"tags": ["t"] * 51}, "tags.too_many"),
-        ({"tags": [""], "topics": ["\x07"]}, "text.control"),
+        ({"tags": [""]}, "tags.invalid"),
+        ({"tags": ["tea", " \u200b "]}, "tags.invalid"),
+        ({"topics": [""]}, "topics.invalid"),
+        ({"tags": ["ding \x07"]}, "text.control"),
+        ({"metadata": {"a\x00b": 1}}, "metadata.invalid"),
+        ({"metadata": {"a": "\x00"}}, "metadata.invalid"),
+        ({"metadata": {"a": [1, {"b": ["deep\x00"]}]}}, "metadata.invalid"),
         ({"source": 7}, "field.type"),
         ({"metadata": []}, "field.type"),
         ({"metadata": "x"}, "field.type"),
@@ -243,6 +249,27 @@ def test_an_unknown_category_becomes_general_and_is_noted(agent: Client) -> None
     assert response.status_code == 201
     assert [note["code"] for note in response.json()["notes"]] == ["category.unknown"]
     assert agent.json("get", f"/memories/{response.json()['id']}").json()["category"] == "general"
+
+
+@pytest.mark.parametrize("blank", ["", "  "])
+def test_a_blank_category_is_general(agent: Client, blank: str) -> None:
+    response = agent.json("post", "/memories", {"text": "x", "category": blank})
+    assert response.json()["notes"] == []
+    memory = response.json()["id"]
+    assert agent.json("get", f"/memories/{memory}").json()["category"] == "general"
+    agent.json("patch", f"/memories/{memory}", {"category": "project"})
+    assert agent.json("patch", f"/memories/{memory}", {"category": blank}).json()["category"] == "general"
+
+
+@pytest.mark.parametrize("raw", ['{"\\ud800": 1}', '{"a": "\\udfff"}', '{"a": {"b": ["\\ud800"]}}'])
+def test_metadata_with_half_a_surrogate_pair_is_refused(agent: Client, raw: str) -> None:
+    problem(send(agent, f'{{"text": "x", "metadata": {raw}}}'), 422, "metadata.invalid")
+    memory = remember(agent, "sound", metadata={"a": 1})
+    response = agent.generic(
+        "PATCH", f"{API}/memories/{memory}", f'{{"metadata": {raw}}}', content_type="application/json"
+    )
+    problem(response, 422, "metadata.invalid")
+    assert agent.json("get", f"/memories/{memory}").json()["metadata"] == {"a": 1}
 
 
 @pytest.mark.parametrize(
