@@ -7,8 +7,9 @@ from collections.abc import Collection, Iterator
 from dataclasses import dataclass
 from typing import Final
 
+from memory.text.languages import languages_of
 from memory.text.scripts import MARKS, UNSPACED
-from memory.text.tokens import term_frequencies
+from memory.text.tokens import terms_of_word
 
 EXCERPT_CHARACTERS: Final = 320
 LEAD_CHARACTERS: Final = 90
@@ -70,22 +71,25 @@ def marked(text: str, terms: Collection[str]) -> list[Piece]:
 
 
 def _matches(text: str, terms: Collection[str]) -> Iterator[tuple[int, int]]:
+    languages = languages_of(text)
     for match in _PIECE.finditer(text):
         if match.group(1):
             yield from _gram_matches(match.group(), match.start(), terms)
         elif _is_one_word(match.group()):
-            if _gives(match.group(), terms):
+            if _gives(match.group(), terms, languages):
                 yield match.span()
         else:
-            yield from _compound_matches(match.group(), match.start(), terms)
+            yield from _compound_matches(match.group(), match.start(), terms, languages)
 
 
-def _compound_matches(chunk: str, offset: int, terms: Collection[str]) -> Iterator[tuple[int, int]]:
+def _compound_matches(
+    chunk: str, offset: int, terms: Collection[str], languages: tuple[str, ...]
+) -> Iterator[tuple[int, int]]:
     """Mark the whole of a compound such as an address where it matched as a whole, else those parts that did."""
-    parts = [part for part in _PART.finditer(chunk) if _gives(part.group(), terms)]
+    parts = [part for part in _PART.finditer(chunk) if _gives(part.group(), terms, languages)]
     if parts:
         yield from ((offset + part.start(), offset + part.end()) for part in parts)
-    elif _gives(chunk, terms):
+    elif _gives(chunk, terms, languages):
         yield offset, offset + len(chunk)
 
 
@@ -108,8 +112,8 @@ def _gram_matches(run: str, offset: int, terms: Collection[str]) -> Iterator[tup
         at = max(end, at + 1)
 
 
-def _gives(word: str, terms: Collection[str]) -> bool:
-    return any(term in terms for term in term_frequencies(word))
+def _gives(word: str, terms: Collection[str], languages: tuple[str, ...]) -> bool:
+    return any(term in terms for term in terms_of_word(word, languages))
 
 
 def _is_one_word(chunk: str) -> bool:

@@ -4,6 +4,9 @@ Text is brought to NFKC, split into words, folded and stemmed. A compound (`E-40
 `CamelCase`, a file name, a URL, an e-mail address) gives itself as a whole and its parts, so that it can be found both
 ways. Scripts without spaces give bigrams. Nothing in a query is an operator: `hello* OR world` is three words.
 
+Every word is stemmed as English, and where a text is or may be in other languages in each of those too, so that a word
+found out to be German on one side only still meets its own form on the other. Stems that differ are terms of their own.
+
 Stop words are in the index, so that a text of nothing else ("to be or not to be") can be found; a query leaves them out
 as long as it has other words.
 """
@@ -22,10 +25,11 @@ from typing import Final
 
 import Stemmer
 
+from memory.text.languages import ENGLISH, languages_of, possible_languages, speaks_english
 from memory.text.scripts import EMOJI, HAN, MARKS, UNSPACED, fold_diacritics
 from memory.text.stopwords import STOP_WORDS
 
-ANALYZER_VERSION: Final = 1
+ANALYZER_VERSION: Final = 2
 """Raised whenever the terms of some text change; rows keep the version that their postings were made with."""
 
 MAX_TERM_LENGTH: Final = 64
@@ -48,6 +52,10 @@ _THOUSANDS = re.compile(r"(?<=[0-9]),(?=[0-9]{3}(?![0-9]))")
 _APOSTROPHES = str.maketrans({"’": "'", "‘": "'", "ʼ": "'", "`": "'", "´": "'", "\u00ad": None})
 _PRONOUN_ENDINGS: Final = frozenset({"s", "re", "ve", "ll", "d", "m"})
 _NO_WORDS: Final[frozenset[str]] = frozenset()
+_WITH_DIACRITICS: Final[frozenset[str]] = frozenset(STOP_WORDS) - {ENGLISH, "russian"}
+# Their vowel signs are no letters to Python.
+_WITH_MARKS: Final[frozenset[str]] = frozenset({"hindi", "tamil"})
+_DIGIT = re.compile(r"[\d_]")
 # A body ends at the next mark of its own kind, opening or closing, so that a row of opening marks stays linear.
 _QUOTES = re.compile(r'"([^"]*)"|“([^“”]*)”|„([^„“”]*)[“”]|«([^«»]*)»|「([^「」]*)」|『([^『』]*)』')
 
@@ -60,76 +68,117 @@ class Analysis:
     length: int
 
 
-def analyse(text: str, *, language: str = "english") -> Analysis:
+def analyse(text: str, *, language: str | None = None) -> Analysis:
     """Split a text into the terms that its postings are made of.
 
     Args:
         text: any text; cost is linear in its length.
-        language: the Snowball algorithm, for example `german`; a name that Snowball lacks raises KeyError.
+        language: the one Snowball algorithm to use, for example `german`; a name that Snowball lacks raises KeyError.
+            Left out, it is English and whatever else the text is found to be in.
 
     Returns:
         The counts of all terms, and the length for BM25: words and bigrams, each compound counted by its parts but
-        not again as a whole (an overlap does not make a text longer).
+        not again as a whole, each word once however many stems it has (an overlap does not make a text longer).
     """
     frequencies: Counter[str] = Counter()
     length = 0
-    for _, terms, words in _chunks(text, language):
+    for _, terms, words in _chunks(text, (language,) if language else languages_of(text)):
         frequencies.update(terms)
         length += words
     return Analysis(frequencies, length)
 
 
-def term_frequencies(text: str, *, language: str = "english") -> Counter[str]:
+def term_frequencies(text: str, *, language: str | None = None) -> Counter[str]:
     """Count the terms of a text; see `analyse`."""
     return analyse(text, language=language).frequencies
 
 
-def token_count(text: str, *, language: str = "english", stop_after: int | None = None) -> int:
-    """Count the words and bigrams of a text.
+def token_count(text: str, *, stop_after: int | None = None) -> int:
+    """Count the words and bigrams of a text, which is the same in every language.
 
     Args:
         text: any text.
-        language: as for `analyse`.
         stop_after: give up counting beyond this number, to bound the work on hostile input.
     """
     length = 0
-    for _, _, words in _chunks(text, language):
+    for _, _, words in _chunks(text, (ENGLISH,)):
         length += words
         if stop_after is not None and length > stop_after:
             break
     return length
 
 
-def query_terms(query: str, *, language: str = "english", keep_stop_words: bool = False) -> list[str]:
-    """List the distinct terms of a query in their order of appearance.
+def terms_of_word(word: str, languages: tuple[str, ...]) -> tuple[str, ...]:
+    """List the terms that a word or compound gives in a text of some languages (see `languages_of`), in order."""
+    return tuple(dict.fromkeys(term for _, terms, _ in _chunks(word, languages) for term in terms))
 
-    Function words are left out when others remain, unless they are written like a name ("The Who", "ask Will").
-    A run of an unspaced script gives bigrams only, where the index also holds its single Han characters: a query of
-    one character finds them, and a longer one is not diluted by them.
+
+def query_terms(query: str, *, language: str | None = None, keep_stop_words: bool = False) -> list[str]:
+    """List the distinct terms of a query in their order of appearance; see `query_shares`.
 
     Args:
         query: any text; every operator is plain text.
-        language: as for `analyse`.
+        language: the one Snowball algorithm to use; left out, English and what the query is or could be in.
         keep_stop_words: give all terms, as an exact match of short phrases needs them.
     """
-    telling: dict[str, None] = {}
-    every: dict[str, None] = {}
+    return list(query_shares(query, language=language, keep_stop_words=keep_stop_words))
+
+
+def query_shares(query: str, *, language: str | None = None, keep_stop_words: bool = False) -> dict[str, float]:
+    """Give the distinct terms of a query, and how much of its word each one stands for.
+
+    Function words are left out when others remain, unless they are written like a name ("The Who", "ask Will"). A run
+    of an unspaced script gives bigrams only, where the index also holds its single Han characters: a query of one
+    character finds them, and a longer one is not diluted by them.
+
+    Args:
+        query: any text.
+        language: as for `query_terms`.
+        keep_stop_words: as for `query_terms`.
+
+    Returns:
+        Terms in their order of appearance with shares above 0 and up to 1. A word that two languages stem alike
+        gives one term with 1; one that they stem differently gives two with a half each, so that a text with the
+        very form of the query's word counts it once and one with another form by half. Where several words give a
+        term the largest share stands.
+    """
+    languages = (language,) if language else possible_languages(query)
+    ignored = _function_words(query, languages)
+    telling: dict[str, float] = {}
+    every: dict[str, float] = {}
     shouting = query.isupper()
-    for chunk, found, _ in _chunks(query, language, singles=False):
+    for chunk, found, _ in _chunks(query, languages, singles=False):
         first = not every
-        every.update(dict.fromkeys(found))
-        if not _is_function_word(chunk, language, could_be_name=not (first or shouting)):
-            telling.update(dict.fromkeys(found))
-    return list(every if keep_stop_words else telling or every)
+        kept = not _is_function_word(chunk, ignored, could_be_name=not (first or shouting))
+        for term, share in _shares(chunk, found, languages).items():
+            every[term] = max(share, every.get(term, 0.0))
+            if kept:
+                telling[term] = every[term]
+    return every if keep_stop_words else telling or every
 
 
-def _is_function_word(chunk: str, language: str, *, could_be_name: bool) -> bool:
+def _shares(chunk: str, terms: tuple[str, ...], languages: tuple[str, ...]) -> dict[str, float]:
+    """Divide a word's weight among its stems: each has the share of the languages that read the word so."""
+    readings = [set(_terms_of(chunk, (language,))[0]) for language in languages]
+    if set(terms) != set().union(*readings):
+        # Bigrams of an unspaced script, which no stemmer reads.
+        return dict.fromkeys(terms, 1.0)
+    return {term: sum(term in reading for reading in readings) / len(readings) for term in terms}
+
+
+def _function_words(query: str, languages: tuple[str, ...]) -> frozenset[str]:
+    """Collect the function words of the languages that a query is in; English ones only where it is in English."""
+    spoken = [language for language in languages if language != ENGLISH or len(languages) == 1 or speaks_english(query)]
+    return frozenset[str]().union(*(STOP_WORDS.get(language, _NO_WORDS) for language in spoken))
+
+
+def _is_function_word(chunk: str, ignored: frozenset[str], *, could_be_name: bool) -> bool:
     word, _, ending = chunk.partition("'")
     if ending and ending.casefold() not in _PRONOUN_ENDINGS:
         word += ending
     if could_be_name and len(word) > 1 and word[0].isupper():
         return False
-    return word.casefold() in STOP_WORDS.get(language, _NO_WORDS)
+    return word.casefold() in ignored
 
 
 def quoted_phrases(query: str) -> list[str]:
@@ -151,16 +200,19 @@ def forget_cached_words() -> None:
     _stem.cache_clear()
 
 
-def _chunks(text: str, language: str, *, singles: bool = True) -> Iterator[tuple[str, tuple[str, ...], int]]:
+def _chunks(
+    text: str, languages: tuple[str, ...], *, singles: bool = True
+) -> Iterator[tuple[str, tuple[str, ...], int]]:
     """Yield each chunk of a text with its terms and how many words it counts for."""
-    stemmer(language)
+    for language in languages:
+        stemmer(language)
     if not text.isascii():
         text = unicodedata.normalize("NFKC", text.translate(_APOSTROPHES))
     if "," in text:
         text = _THOUSANDS.sub("", text)
     if text.isascii():
         for match in _WORD_ASCII.finditer(text):
-            yield match.group(), *_terms_of(match.group(), language)
+            yield match.group(), *_terms_of(match.group(), languages)
         return
     for match in _WORD_ANY.finditer(text):
         if match.group(1):
@@ -168,7 +220,7 @@ def _chunks(text: str, language: str, *, singles: bool = True) -> Iterator[tuple
         elif match.group(2):
             yield match.group(), (match.group(),), 1
         else:
-            yield match.group(), *_terms_of(match.group(), language)
+            yield match.group(), *_terms_of(match.group(), languages)
 
 
 def _grams(run: str, *, singles: bool) -> tuple[tuple[str, ...], int]:
@@ -181,15 +233,23 @@ def _grams(run: str, *, singles: bool) -> tuple[tuple[str, ...], int]:
     return (*pairs, *alone), len(pairs)
 
 
-def _terms_of(chunk: str, language: str) -> tuple[tuple[str, ...], int]:
+def _terms_of(chunk: str, languages: tuple[str, ...]) -> tuple[tuple[str, ...], int]:
     if len(chunk) <= MAX_TERM_LENGTH:
-        return _forms(chunk, language)
-    return _split(chunk, language)
+        return _forms(chunk, languages)
+    return _read(chunk, languages)
 
 
 @lru_cache(maxsize=65_536)
-def _forms(chunk: str, language: str) -> tuple[tuple[str, ...], int]:
-    return _split(chunk, language)
+def _forms(chunk: str, languages: tuple[str, ...]) -> tuple[tuple[str, ...], int]:
+    return _read(chunk, languages)
+
+
+def _read(chunk: str, languages: tuple[str, ...]) -> tuple[tuple[str, ...], int]:
+    """Give the terms of a chunk in the first language, and those of the others that are new."""
+    terms, words = _split(chunk, languages[0])
+    for language in languages[1:]:
+        terms += tuple(dict.fromkeys(term for term in _split(chunk, language)[0] if term not in terms))
+    return terms, words
 
 
 def _split(chunk: str, language: str) -> tuple[tuple[str, ...], int]:
@@ -236,11 +296,12 @@ def _apostrophes(word: str, language: str) -> list[str]:
 
 
 def _word(word: str, language: str) -> str:
-    folded = _fold(word) if language == "english" else word.casefold()
-    if not folded.isalpha():
+    # Latin stemmers know their diacritics; the others are better off without optional marks.
+    folded = word.casefold() if language in _WITH_DIACRITICS else _fold(word)
+    if not (folded.isalpha() or (language in _WITH_MARKS and not _DIGIT.search(folded))):
         return _cap(_fold(word))
     stemmed = _stem(folded, language) if len(folded) <= MAX_TERM_LENGTH else folded
-    return _cap(stemmed if language == "english" else _fold(stemmed))
+    return _cap(stemmed if language == ENGLISH else _fold(stemmed))
 
 
 def _fold(text: str) -> str:

@@ -23,6 +23,7 @@ def words_marked(text: str, query: str) -> list[str]:
         ("Caroline's café", "caroline cafe", ["Caroline's", "café"]),
         ("明日は東京駅で会いましょう", "東京", ["東京"]),
         ("nothing in common", "lisbon", []),
+        ("Die Kündigungsfristen sind lang", "Welche Kündigungsfrist gilt?", ["Kündigungsfristen"]),
         (
             "<b>bold</b> words",
             "bold",
