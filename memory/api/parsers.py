@@ -55,7 +55,7 @@ class StrictJSONParser(BaseParser):
         if not raw.strip():
             return {}
         _check_number_of_values(raw, most // BYTES_A_VALUE)
-        value = _load(raw)
+        value = load_json(raw)
         if not isinstance(value, dict):
             raise MalformedBodyError("The body has to be a JSON object.", code="json.not_an_object")
         _check_depth(value)
@@ -82,7 +82,8 @@ def _check_number_of_values(raw: bytes, most: int) -> None:
         )
 
 
-def _load(raw: bytes) -> Any:
+def load_json(raw: bytes) -> Any:
+    """Parse JSON strictly; raises MalformedBodyError as `StrictJSONParser.parse`."""
     try:
         return json.loads(
             raw.decode("utf-8"),

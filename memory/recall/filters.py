@@ -2,20 +2,50 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any
 from uuid import UUID
 
 from memory.errors import InvalidInput
+from memory.recall.filter_language import Condition, labelled, valid_at
+
+
+@dataclass(frozen=True, slots=True)
+class Past:
+    """A moment to look from: only what was believed and held then.
+
+    `readable` are the scopes that the caller may read, None for all: what a memory said then must have been for one of
+    them, as in its history.
+    """
+
+    at: datetime
+    readable: tuple[UUID, ...] | None = None
+
+    def condition(self) -> Condition:
+        """Give the SQL of what was recorded and not retracted by then, held, had not expired and could be read."""
+        sql = (
+            "m.recorded_at <= %(as_of)s AND (m.retracted_at IS NULL OR m.retracted_at > %(as_of)s) "
+            f"AND (m.expires_at IS NULL OR m.expires_at > %(as_of)s) AND {valid_at('as_of')}"
+        )
+        parameters: dict[str, Any] = {"as_of": self.at}
+        if self.readable is not None:
+            parameters["as_of_readable"] = list(self.readable)
+            sql += (
+                " AND coalesce((SELECT v.scope FROM memory_memoryversion v WHERE v.owner_id = m.owner_id "
+                "AND v.memory_id = m.id AND v.created_at > %(as_of)s ORDER BY v.number LIMIT 1), m.scope) "
+                "= ANY(%(as_of_readable)s::uuid[])"
+            )
+        return Condition(sql, parameters)
 
 
 @dataclass(frozen=True, slots=True)
 class Filters:
     """What rows must satisfy besides being visible; empty means anything.
 
-    `labels` maps a label's kind to the keyed hashes of which one must be on the row.
+    `labels` maps a label's kind to the keyed hashes of which one must be on the row. `expression` is a compiled filter
+    expression, and `past` a moment from which to look.
     """
 
     tiers: tuple[str, ...] = ()
@@ -26,37 +56,42 @@ class Filters:
     agent_id: UUID | None = None
     occurred_from: datetime | None = None
     occurred_until: datetime | None = None
+    created_from: datetime | None = None
+    created_until: datetime | None = None
     least_importance: float = 0.0
+    expression: Condition | None = None
+    past: Past | None = None
 
     def conditions(self) -> tuple[list[str], dict[str, Any]]:
         """Give SQL conditions on the memory table under the alias `m`, with their named parameters."""
-        sql: list[str] = []
-        parameters: dict[str, Any] = {}
+        found = [*self._of_columns(), *self._of_labels(), *self._of_spans()]
+        found += [one for one in (self.expression, self.past.condition() if self.past else None) if one is not None]
+        return [one.sql for one in found], {name: value for one in found for name, value in one.parameters.items()}
 
-        def add(condition: str, **values: Any) -> None:
-            sql.append(condition)
-            parameters.update(values)
-
+    def _of_columns(self) -> Iterator[Condition]:
         for column, values in (("tier", self.tiers), ("kind", self.kinds), ("category", self.categories)):
             if values:
-                add(f"m.{column} = ANY(%(filter_{column})s)", **{f"filter_{column}": list(values)})
-        for kind, hashes in self.labels.items():
-            add(
-                "EXISTS (SELECT FROM memory_memorylabel l WHERE l.owner_id = m.owner_id "
-                f"AND l.kind = {int(kind)} AND l.label = ANY(%(filter_label_{kind})s) AND l.memory_id = m.id)",
-                **{f"filter_label_{kind}": list(hashes)},
-            )
-        if self.session_id is not None:
-            add("m.session_id = %(filter_session)s", filter_session=self.session_id)
-        if self.agent_id is not None:
-            add("m.agent_id = %(filter_agent)s", filter_agent=self.agent_id)
-        if self.occurred_from is not None:
-            add("m.occurred_at >= %(filter_from)s", filter_from=self.occurred_from)
-        if self.occurred_until is not None:
-            add("m.occurred_at < %(filter_until)s", filter_until=self.occurred_until)
+                yield Condition(f"m.{column} = ANY(%(filter_{column})s)", {f"filter_{column}": list(values)})
+        for column, wanted in (("session_id", self.session_id), ("agent_id", self.agent_id)):
+            if wanted is not None:
+                yield Condition(f"m.{column} = %(filter_{column})s", {f"filter_{column}": wanted})
         if self.least_importance > 0:
-            add("m.importance >= %(filter_importance)s", filter_importance=self.least_importance)
-        return sql, parameters
+            yield Condition("m.importance >= %(filter_importance)s", {"filter_importance": self.least_importance})
+
+    def _of_labels(self) -> Iterator[Condition]:
+        for kind, hashes in self.labels.items():
+            yield Condition(labelled(kind, f"filter_label_{kind}"), {f"filter_label_{kind}": list(hashes)})
+
+    def _of_spans(self) -> Iterator[Condition]:
+        for name, sign, end in (
+            ("occurred_at", ">=", self.occurred_from),
+            ("occurred_at", "<", self.occurred_until),
+            ("created_at", ">=", self.created_from),
+            ("created_at", "<", self.created_until),
+        ):
+            if end is not None:
+                parameter = f"filter_{name}_{'from' if sign == '>=' else 'until'}"
+                yield Condition(f"m.{name} {sign} %({parameter})s", {parameter: end})
 
 
 def refuse_empty_span(start: datetime | None, end: datetime | None, *, until: str) -> None:

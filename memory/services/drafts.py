@@ -13,6 +13,7 @@ from memory.crypto.keyring import OwnerRing
 from memory.errors import InvalidInput, TooLarge
 from memory.models import Kind, LabelKind, Role, SummaryLevel, Tier
 from memory.privacy import injection, pii
+from memory.recall.metadata import entries as metadata_entries
 from memory.text import limits
 from memory.text.signals import TextSignals, text_signals
 from memory.text.tokens import analyse
@@ -127,6 +128,11 @@ def make_ready(draft: Draft, *, ring: OwnerRing) -> Ready:
         notes.append(
             {"code": "injection.marked", "message": "The text reads like instructions to a model and is marked so."}
         )
+    metadata = _metadata(draft.metadata)
+    entries, more = metadata_entries(metadata)
+    if more:
+        message = f"Memories can be filtered by the first {len(entries)} values of their metadata; the others are kept."
+        notes.append({"code": "metadata.many", "message": message})
     analysed = analyse(f"{speaker}: {text}" if speaker else text)
     signals = text_signals(text, speaker=speaker, analysis=analysed)
     return Ready(
@@ -141,7 +147,7 @@ def make_ready(draft: Draft, *, ring: OwnerRing) -> Ready:
         tags=tags,
         topics=topics,
         source=source,
-        metadata=_metadata(draft.metadata),
+        metadata=metadata,
         moments=_moments(draft),
         role=_choice(Role, draft.role, "role") if draft.role else "",
         speaker=speaker,
@@ -154,7 +160,9 @@ def make_ready(draft: Draft, *, ring: OwnerRing) -> Ready:
         terms={ring.word(term): min(count, MAX_SMALLINT) for term, count in analysed.frequencies.items()},
         length=min(analysed.length, MAX_SMALLINT),
         content_hash=content_hash(text, ring=ring),
-        labels=_hashed_labels(ring, tags=tags, topics=topics, source=source, speaker=speaker, names=signals.names),
+        labels=_hashed_labels(
+            ring, tags=tags, topics=topics, source=source, speaker=speaker, names=signals.names, entries=entries
+        ),
         speaker_hashes=sorted(ring.name(word) for word in signals.speaker),
         name_hashes=sorted(ring.name(name) for name in signals.names),
         notes=notes,
@@ -187,6 +195,7 @@ def _hashed_labels(
     source: str | None,
     speaker: str | None,
     names: Sequence[str],
+    entries: Sequence[str],
 ) -> list[tuple[int, int]]:
     found: dict[tuple[int, int], None] = {}
     for kind, words in (
@@ -195,6 +204,7 @@ def _hashed_labels(
         (LabelKind.SOURCE, source_segments(source) if source else []),
         (LabelKind.SPEAKER, [speaker.casefold()] if speaker else []),
         (LabelKind.NAME, names),
+        (LabelKind.METADATA, entries),
     ):
         found.update(((int(kind), ring.name(word)), None) for word in words)
     return list(found)

@@ -5,52 +5,69 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Any
+from typing import Any, Final
 from uuid import UUID
 
-from django.db.models import Q, QuerySet
+from django.db import connection
+from django.db.models import QuerySet
 
 from memory.crypto.keyring import keyring
 from memory.errors import NotFound
-from memory.models import (
-    LabelKind,
-    Memory,
-    MemoryAccess,
-    MemoryLabel,
-    MemorySource,
-    MemoryVersion,
-    Status,
-    owner_scope,
-)
-from memory.recall.filters import refuse_empty_span
+from memory.models import Memory, MemoryAccess, MemorySource, MemoryVersion, Status, owner_scope
 from memory.services.actors import UNSET, Actor, Permission, read_scopes
+from memory.services.clock import now
 from memory.services.features import require_memory
+from memory.services.filtering import Narrowed, filters_of
 from memory.services.opening import opened
+from memory.services.past import as_then
+from memory.text import limits
+
+LISTED: Final = """
+    SELECT m.id FROM memory_memory m WHERE m.owner_id = %(owner)s AND {conditions}
+    ORDER BY m.created_at DESC, m.id DESC LIMIT %(size)s
+"""
+# What was archived or superseded since a moment was live then; what a person deletes leaves every list at once.
+LIVE_THEN: Final = (
+    "(m.status = %(live)s OR m.status IN (%(superseded)s, %(archived)s) "
+    "AND (m.archived_at IS NULL OR m.archived_at > %(as_of)s))"
+)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class ListRequest:
-    """Which memories to list; empty means any. `statuses` is live ones when left out."""
+class ListRequest(Narrowed):
+    """Which memories to list.
+
+    `statuses` left out is live ones; with `as_of` it is those that were live then, whatever they are now.
+    """
 
     scope: Any = UNSET
-    statuses: Sequence[str] = (Status.LIVE,)
-    tiers: Sequence[str] = ()
-    kinds: Sequence[str] = ()
-    categories: Sequence[str] = ()
-    tags: Sequence[str] = ()
-    sources: Sequence[str] = ()
-    session_id: UUID | None = None
-    agent_id: UUID | None = None
-    created_from: datetime | None = None
-    created_until: datetime | None = None
+    statuses: Sequence[str] = ()
 
 
-def get_memory(*, actor: Actor, memory_id: UUID) -> Memory:
-    """Give one memory, whatever its status; raises NotFound when it is not there or hidden from the actor."""
+def get_memory(*, actor: Actor, memory_id: UUID, as_of: Any = None) -> Memory:
+    """Give one memory, whatever its status.
+
+    Args:
+        actor: who asks.
+        memory_id: which.
+        as_of: show it as it stood at this moment; it is not to be saved then.
+
+    Raises:
+        NotFound: not there, hidden from the actor, or not there yet or hidden at the moment.
+        InvalidInput: `as_of` is no moment.
+    """
     require_memory()
     actor.require(Permission.READ)
+    at = None if as_of is None else limits.checked_moment(as_of, field="as_of")
     with owner_scope(actor.owner_id):
-        return visible_memory(actor, memory_id)
+        row = visible_memory(actor, memory_id)
+        if at is None:
+            return row
+        later = MemoryVersion.objects.filter(memory_id=memory_id, created_at__gt=at).order_by("number")
+        scope_then = later.values_list("scope", flat=True).first() or row.scope
+        if row.recorded_at > at or not actor.may_read(scope_then):
+            raise NotFound("There was no memory with this id here at that moment.")
+        return as_then(opened([row]), at=at)[0]
 
 
 def stored_version(*, actor: Actor, memory_id: UUID) -> int:
@@ -79,41 +96,43 @@ def list_memories(
         size: most rows.
 
     Raises:
-        InvalidInput: no moment lies in the span of creation.
+        InvalidInput: a moment, a span or the filter expression cannot be used.
         InvalidScope, NotFound, PermissionRefused: the scope is not there or not readable.
     """
     require_memory()
     actor.require(Permission.READ)
-    refuse_empty_span(request.created_from, request.created_until, until="created_until")
     scopes = read_scopes(actor, request.scope)
+    filters = filters_of(request, actor=actor, ring=keyring().of(actor.owner_id), at=now())
+    conditions, parameters = filters.conditions()
+    conditions.append(_of_status(request, parameters))
+    if scopes is not None:
+        conditions.append("m.scope = ANY(%(scopes)s::uuid[])")
+        parameters["scopes"] = list(scopes)
+    if after is not None:
+        conditions.append("(m.created_at, m.id) < (%(after_at)s, %(after_id)s)")
+        parameters |= {"after_at": after[0], "after_id": after[1]}
     with owner_scope(actor.owner_id):
-        rows: QuerySet[Memory] = Memory.objects.filter(status__in=request.statuses)
-        if scopes is not None:
-            rows = rows.filter(scope__in=scopes)
-        for column, values in (("tier", request.tiers), ("kind", request.kinds), ("category", request.categories)):
-            if values:
-                rows = rows.filter(**{f"{column}__in": list(values)})
-        for kind, words in ((LabelKind.TAG, request.tags), (LabelKind.SOURCE, request.sources)):
-            if words:
-                rows = rows.filter(pk__in=_labelled(actor, kind, words))
-        if request.session_id is not None:
-            rows = rows.filter(session_id=request.session_id)
-        if request.agent_id is not None:
-            rows = rows.filter(agent_id=request.agent_id)
-        if request.created_from is not None:
-            rows = rows.filter(created_at__gte=request.created_from)
-        if request.created_until is not None:
-            rows = rows.filter(created_at__lt=request.created_until)
-        if after is not None:
-            rows = rows.filter(Q(created_at__lt=after[0]) | Q(created_at=after[0], pk__lt=after[1]))
-        return opened(list(rows.order_by("-created_at", "-pk")[:size]))
+        with connection.cursor() as cursor:
+            cursor.execute(
+                LISTED.format(conditions=" AND ".join(conditions)),
+                {**parameters, "owner": actor.owner_id, "size": size},
+            )
+            order = [row[0] for row in cursor.fetchall()]
+        found = {row.pk: row for row in Memory.objects.filter(pk__in=order)}
+        rows = opened([found[memory_id] for memory_id in order])
+        return rows if filters.past is None else as_then(rows, at=filters.past.at)
 
 
-def _labelled(actor: Actor, kind: int, words: Sequence[str]) -> QuerySet[MemoryLabel]:
-    ring = keyring().of(actor.owner_id)
-    hashes = [ring.name(word.casefold()) for word in words]
-    found: QuerySet[MemoryLabel] = MemoryLabel.objects.filter(kind=kind, label__in=hashes).values("memory_id")
-    return found
+def _of_status(request: ListRequest, parameters: dict[str, Any]) -> str:
+    if request.statuses:
+        parameters["statuses"] = list(request.statuses)
+        return "m.status = ANY(%(statuses)s)"
+    parameters["live"] = Status.LIVE
+    if request.as_of is None:
+        # Not as a list of one, so that the index by status gives the rows in their order.
+        return "m.status = %(live)s"
+    parameters |= {"superseded": Status.SUPERSEDED, "archived": Status.ARCHIVED}
+    return LIVE_THEN
 
 
 def accesses(*, actor: Actor, memory_ids: Sequence[UUID]) -> dict[UUID, tuple[int, datetime]]:

@@ -4,18 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
-from datetime import datetime
 from typing import Any, Final
 from uuid import UUID
 
 from memory.crypto.keyring import keyring
 from memory.errors import EmbedderUnavailable, InvalidInput, NotFound
 from memory.ids import new_id
-from memory.models import LabelKind, Memory, RecallRecord, Status, owner_scope
+from memory.models import Memory, RecallRecord, Status, owner_scope
 from memory.privacy import pii
 from memory.providers.composition import embedder
 from memory.recall import fallback
-from memory.recall.filters import Filters, refuse_empty_span
 from memory.recall.gate import Verdict, gate
 from memory.recall.pipeline import Ranked, Ranking, rank
 from memory.recall.profiles import RecallProfile
@@ -24,7 +22,9 @@ from memory.services.actors import UNSET, Actor, Permission, read_scopes
 from memory.services.clock import now
 from memory.services.embedding import active_space
 from memory.services.features import require_memory
+from memory.services.filtering import Narrowed, filters_of, moment_of
 from memory.services.opening import opened
+from memory.services.past import as_then
 from memory.services.profiles import effective_profile
 from memory.services.reinforcement import reinforce
 from memory.services.retention import EXPLANATIONS_KEPT
@@ -37,12 +37,11 @@ SEARCHED_FOR_MATCHES: Final = 20_000
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class RecallRequest:
+class RecallRequest(Narrowed):
     """What is asked.
 
-    `limit` and `threshold` are the profile's own when left out. `tags`, `topics` and `sources` each need one match;
-    a source matches whole path segments. `reference_time` is the moment from which the query speaks, the present when
-    left out. `reinforce` counts the hits as used; `record` keeps the explanation.
+    `limit` and `threshold` are the profile's own when left out. `reference_time` is the moment from which the query
+    speaks, the present when left out. `reinforce` counts the hits as used; `record` keeps the explanation.
     """
 
     query: Any
@@ -50,17 +49,6 @@ class RecallRequest:
     limit: int | None = None
     threshold: float | None = None
     scope: Any = UNSET
-    tiers: Sequence[str] = ()
-    kinds: Sequence[str] = ()
-    categories: Sequence[str] = ()
-    tags: Sequence[str] = ()
-    topics: Sequence[str] = ()
-    sources: Sequence[str] = ()
-    session_id: UUID | None = None
-    agent_id: UUID | None = None
-    occurred_from: Any = None
-    occurred_until: Any = None
-    least_importance: float = 0.0
     reference_time: Any = None
     reinforce: bool = True
     record: bool = True
@@ -144,9 +132,9 @@ def _without_vector(actor: Actor, text: str, request: RecallRequest) -> Query:
         vector=None,
         space_id=None,
         dimension=0,
-        filters=_filters(request, ring),
+        filters=filters_of(request, actor=actor, ring=ring, at=moment),
         now=moment,
-        reference=_moment(request, "reference_time") or moment,
+        reference=moment_of(request, "reference_time") or moment,
     )
 
 
@@ -164,7 +152,7 @@ def _with_vector(query: Query) -> Query:
 def search(query: Query, profile: RecallProfile, request: RecallRequest, recall_id: UUID) -> Recalled:
     """Rank, open and explain within the owner's scope; the timed heart of a recall."""
     ranking = rank(query, profile, limit=profile.limit)
-    rows = _rows([one.candidate.memory_id for one in ranking.ranked])
+    rows = _rows(query, [one.candidate.memory_id for one in ranking.ranked])
     wanted = set(query.words.values())
     hits = [
         _hit(rows[one.candidate.memory_id], one, wanted) for one in ranking.ranked if one.candidate.memory_id in rows
@@ -172,7 +160,7 @@ def search(query: Query, profile: RecallProfile, request: RecallRequest, recall_
     fell_back = False
     if not hits and profile.fallback and not ranking.considered:
         found = fallback.scan(query, limit=profile.limit)
-        rows = _rows(found)
+        rows = _rows(query, found)
         hits = [Hit(rows[one], 0.0, 0.0, (), {"fallback": True}) for one in found if one in rows]
         fell_back = bool(hits)
     return Recalled(
@@ -213,39 +201,10 @@ def _tuned(profile: RecallProfile, request: RecallRequest) -> RecallProfile:
     return replace(profile, **changes)
 
 
-def _filters(request: RecallRequest, ring: Any) -> Filters:
-    labels = {
-        int(kind): tuple(ring.name(word.casefold()) for word in words)
-        for kind, words in (
-            (LabelKind.TAG, request.tags),
-            (LabelKind.TOPIC, request.topics),
-            (LabelKind.SOURCE, request.sources),
-        )
-        if words
-    }
-
-    occurred_from, occurred_until = _moment(request, "occurred_from"), _moment(request, "occurred_until")
-    refuse_empty_span(occurred_from, occurred_until, until="occurred_until")
-    return Filters(
-        tiers=tuple(request.tiers),
-        kinds=tuple(request.kinds),
-        categories=tuple(request.categories),
-        labels=labels,
-        session_id=request.session_id,
-        agent_id=request.agent_id,
-        occurred_from=occurred_from,
-        occurred_until=occurred_until,
-        least_importance=request.least_importance,
-    )
-
-
-def _moment(request: RecallRequest, name: str) -> datetime | None:
-    value = getattr(request, name)
-    return None if value is None else limits.checked_moment(value, field=name)
-
-
-def _rows(memory_ids: Sequence[UUID]) -> dict[UUID, Memory]:
-    return {row.pk: row for row in opened(list(Memory.objects.filter(pk__in=memory_ids, status=Status.LIVE)))}
+def _rows(query: Query, memory_ids: Sequence[UUID]) -> dict[UUID, Memory]:
+    rows = opened(list(Memory.objects.filter(pk__in=memory_ids, status=Status.LIVE)))
+    past = query.filters.past
+    return {row.pk: row for row in (rows if past is None else as_then(rows, at=past.at))}
 
 
 def _hit(row: Memory, one: Ranked, wanted: set[str]) -> Hit:

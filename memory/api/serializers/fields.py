@@ -15,13 +15,22 @@ from drf_spectacular.utils import extend_schema_field
 from rest_framework import serializers
 from rest_framework.fields import empty
 
-from memory.errors import InvalidScope
+from memory.api.errors import MalformedBodyError
+from memory.api.parsers import load_json
+from memory.errors import InvalidInput, InvalidScope
+from memory.recall.filter_language import MAX_DEPTH, MAX_VALUES, MEMBERS
 from memory.recall.profiles import shipped
 from memory.text import limits
 
 MAX_LABEL_BYTES: Final = 800
 MOST_FILTERS: Final = 50
 SCOPE_FORM: Final = "owner, agent, squad:<id> or project:<id>"
+
+MAX_FILTER_CHARACTERS: Final = 8_000
+FILTER_MEANING: Final = (
+    f"Conditions with and, or and not: {', '.join(MEMBERS)}. At most {MAX_DEPTH} objects deep, with at most "
+    f"{MAX_VALUES} values."
+)
 
 _UUID: Final = re.compile(r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}", re.IGNORECASE)
 
@@ -172,6 +181,47 @@ class JsonObject(serializers.DictField):
         if not isinstance(data, dict):
             self.fail("not_a_dict")
         return dict(data)
+
+
+@extend_schema_field(
+    {
+        "type": "object",
+        "additionalProperties": True,
+        "description": FILTER_MEANING,
+        "example": {"and": [{"tag": "work"}, {"or": [{"kind": "fact"}, {"source": "user:al"}]}]},
+    }
+)
+class FilterExpression(serializers.Field[Any, Any, Any, Any]):
+    """An expression of the filter language; the services check it."""
+
+    def to_internal_value(self, data: Any) -> Any:
+        """Give the expression on."""
+        return data
+
+    def to_representation(self, value: Any) -> Any:
+        """Give the expression on."""
+        return value
+
+
+class FilterText(RawText):
+    """An expression of the filter language, written as JSON in a query parameter."""
+
+    def to_internal_value(self, data: Any) -> Any:
+        """Parse the expression; raises InvalidInput with `filter.invalid`."""
+        text = super().to_internal_value(data)
+        if len(text) > MAX_FILTER_CHARACTERS:
+            raise InvalidInput(
+                f"A filter in a query has at most {MAX_FILTER_CHARACTERS} characters.",
+                code="filter.invalid",
+                field="filter",
+                path="filter",
+            )
+        try:
+            return load_json(text.encode("utf-8", "surrogatepass"))
+        except MalformedBodyError as error:
+            raise InvalidInput(
+                "filter is not valid JSON.", code="filter.invalid", field="filter", path="filter"
+            ) from error
 
 
 class ProfileName(RawText):

@@ -9,9 +9,11 @@ from uuid import UUID
 from drf_spectacular.utils import PolymorphicProxySerializer
 from rest_framework import serializers
 
-from memory.api.serializers.base import ItemErrorSerializer, NoteSerializer, PageQuery, Strict
+from memory.api.serializers.base import ItemErrorSerializer, NoteSerializer, PageQuery, Query, Strict
 from memory.api.serializers.fields import (
+    FILTER_MEANING,
     Categories,
+    FilterText,
     Identifier,
     JsonObject,
     Labels,
@@ -26,13 +28,24 @@ from memory.api.serializers.fields import (
 )
 from memory.models import Kind, Memory, Status, SummaryLevel, Tier
 from memory.services.actors import written_scope
+from memory.services.clock import now
 from memory.services.drafts import STORABLE_TIERS
+from memory.services.past import holds
 from memory.services.remember import MAX_BATCH
+from memory.text import limits
 
 STATEMENT_KINDS: Final = [kind for kind in Kind.values if kind != Kind.TURN]
 TIERS: Final = [tier for tier in Tier.values if tier in STORABLE_TIERS]
 # Rows that a person has deleted are seen by their id only, for the seconds until they are gone.
 LISTED: Final = [status for status in Status.values if status != Status.ERASING]
+
+
+# More than nearly every memory has, so that a page of the longest ones stays small all the same.
+SHOWN_CHARACTERS: Final = 8_000
+SHOWN_HELP: Final = (
+    f"Longer texts are cut and say `text_truncated`; {SHOWN_CHARACTERS} when left out, {limits.MAX_CONTENT_BYTES} is "
+    "always the whole."
+)
 
 
 class DraftSerializer(Strict):
@@ -113,7 +126,25 @@ class MemoryQuery(PageQuery):
     agent = Identifier(required=False, help_text="What this agent stored.")
     created_from = Moment(required=False)
     created_until = Moment(required=False, help_text="Before this moment.")
+    filter = FilterText(required=False, help_text=f"An expression in JSON. {FILTER_MEANING}")
+    as_of = Moment(
+        required=False,
+        help_text="What was live, believed and held at this moment, as it was said then. `status` is what it is now.",
+    )
+    max_text_characters = serializers.IntegerField(
+        required=False,
+        min_value=1,
+        max_value=limits.MAX_CONTENT_BYTES,
+        help_text=SHOWN_HELP,
+        error_messages={"invalid": "This has to be a whole number."},
+    )
     scope = ReadScope()
+
+
+class MomentQuery(Query):
+    """From which moment to look."""
+
+    as_of = Moment(required=False, help_text="Show it as it stood at this moment.")
 
 
 class StoredSerializer(serializers.Serializer[Any]):
@@ -153,10 +184,16 @@ class PersonalDataSerializer(serializers.Serializer[Any]):
 
 
 class MemorySerializer(serializers.Serializer[Any]):
-    """One memory."""
+    """One memory.
+
+    Its context can limit the characters of the text (`most_characters`) and name the moment to look from (`at`).
+    """
 
     id = serializers.UUIDField()
-    text = serializers.CharField()
+    text = serializers.SerializerMethodField()
+    text_truncated = serializers.SerializerMethodField(
+        help_text="Whether the text is cut here; `GET /memories/{memory_id}` gives the whole."
+    )
     kind = serializers.CharField()
     tier = serializers.CharField()
     category = serializers.CharField()
@@ -183,6 +220,9 @@ class MemorySerializer(serializers.Serializer[Any]):
     occurred_at = serializers.DateTimeField()
     valid_from = serializers.DateTimeField(allow_null=True)
     valid_until = serializers.DateTimeField(allow_null=True)
+    valid = serializers.SerializerMethodField(
+        help_text="Whether it holds by valid_from and valid_until, now or at the moment looked from."
+    )
     recorded_at = serializers.DateTimeField()
     retracted_at = serializers.DateTimeField(allow_null=True)
     expires_at = serializers.DateTimeField(allow_null=True)
@@ -192,6 +232,19 @@ class MemorySerializer(serializers.Serializer[Any]):
     personal_data = PersonalDataSerializer(source="*")
     injection_kinds = serializers.ListField(child=serializers.CharField())
     version = serializers.IntegerField(help_text="Also the ETag.")
+
+    def get_text(self, row: Memory) -> str:
+        """Give the text, or its beginning."""
+        return str(row.text)[: self.context.get("most_characters")]
+
+    def get_text_truncated(self, row: Memory) -> bool:
+        """Tell whether the text goes on."""
+        most = self.context.get("most_characters")
+        return most is not None and len(row.text) > most
+
+    def get_valid(self, row: Memory) -> bool:
+        """Tell whether the memory holds at the moment."""
+        return holds(row, self.context.get("at") or now())
 
     def get_scope(self, row: Memory) -> str:
         """Write the scope in the form that requests take."""

@@ -9,6 +9,7 @@ from rest_framework import serializers
 from memory.api.serializers.base import Strict
 from memory.api.serializers.fields import (
     Categories,
+    FilterExpression,
     Identifier,
     Lines,
     Moment,
@@ -21,10 +22,11 @@ from memory.api.serializers.fields import (
     Word,
     Words,
 )
-from memory.api.serializers.memories import TIERS, MemorySerializer
+from memory.api.serializers.memories import SHOWN_HELP, TIERS, MemorySerializer
 from memory.models import Kind
 from memory.services.context import FORMATS, LEVELS
 from memory.services.recall import MAX_LIMIT
+from memory.text.limits import MAX_CONTENT_BYTES
 
 SMALLEST_BLOCK: Final = 50
 LARGEST_BLOCK: Final = 32_000
@@ -49,6 +51,8 @@ class QuestionSerializer(Strict):
     occurred_from = Moment(required=False)
     occurred_until = Moment(required=False)
     least_importance = Unit(required=False)
+    filter = FilterExpression(required=False)
+    as_of = Moment(required=False, help_text="Only what was believed and held at this moment, as it was said then.")
     reference_time = Moment(
         required=False, help_text="The moment from which the query speaks, as for its date words; now when left out."
     )
@@ -59,6 +63,7 @@ class QuestionSerializer(Strict):
 class RecallSerializer(QuestionSerializer):
     """A recall."""
 
+    max_text_characters = Whole(required=False, min_value=1, max_value=MAX_CONTENT_BYTES, help_text=SHOWN_HELP)
     explain = Switch(required=False, help_text="Give the reasons of each hit at once.")
 
 

@@ -13,6 +13,7 @@ from memory.api.idempotency import idempotent
 from memory.api.outcomes import acceptance, check_each, refusal, summary
 from memory.api.pagination import KeysetPagination
 from memory.api.serializers.memories import (
+    SHOWN_CHARACTERS,
     BatchAnswerSerializer,
     BatchSerializer,
     CountedMemorySerializer,
@@ -24,7 +25,6 @@ from memory.api.serializers.memories import (
 )
 from memory.api.views.base import LociView
 from memory.errors import InvalidInput
-from memory.models import Status
 from memory.services.actors import UNSET, Permission
 from memory.services.drafts import Draft
 from memory.services.memories import ListRequest, accesses, list_memories
@@ -57,7 +57,7 @@ class MemoriesView(LociView):
         query = self.query
         wanted = ListRequest(
             scope=query.get("scope", UNSET),
-            statuses=query.get("status", (Status.LIVE,)),
+            statuses=query.get("status", ()),
             tiers=query.get("tier", ()),
             kinds=query.get("kind", ()),
             categories=query.get("category", ()),
@@ -67,6 +67,8 @@ class MemoriesView(LociView):
             agent_id=query.get("agent"),
             created_from=query.get("created_from"),
             created_until=query.get("created_until"),
+            filter=query.get("filter"),
+            as_of=query.get("as_of"),
         )
         rows, following = KeysetPagination().page(
             "memories",
@@ -76,7 +78,8 @@ class MemoriesView(LociView):
             position=lambda row: (row.created_at, row.pk),
         )
         uses = accesses(actor=self.actor, memory_ids=[row.pk for row in rows]) if rows else {}
-        items = CountedMemorySerializer(rows, many=True, context={"uses": uses}).data
+        shown = {"most_characters": query.get("max_text_characters", SHOWN_CHARACTERS), "at": query.get("as_of")}
+        items = CountedMemorySerializer(rows, many=True, context={"uses": uses, **shown}).data
         return Response({"items": items, "next": following})
 
     @idempotent

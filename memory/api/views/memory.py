@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from datetime import datetime
 from typing import Any
 
 from rest_framework.request import Request
@@ -16,6 +17,7 @@ from memory.api.serializers.memories import (
     ChangeSerializer,
     CountedMemorySerializer,
     HistorySerializer,
+    MomentQuery,
     SourceSerializer,
     SourcesSerializer,
     VersionSerializer,
@@ -34,7 +36,11 @@ class MemoryView(LociView):
 
     actions = {
         "GET": Action(
-            id="get_memory", permission=Permission.READ, answers={200: CountedMemorySerializer}, versioned=True
+            id="get_memory",
+            permission=Permission.READ,
+            query=MomentQuery,
+            answers={200: CountedMemorySerializer},
+            versioned=True,
         ),
         "PATCH": Action(
             id="change_memory",
@@ -54,8 +60,9 @@ class MemoryView(LociView):
     }
 
     def get(self, request: Request, memory_id: str) -> Response:
-        """Give one memory, whatever its status."""
-        return memory_answer(self.actor, get_memory(actor=self.actor, memory_id=path_id(memory_id)))
+        """Give one memory, whatever its status. With `as_of` it is shown as it stood then, and was there then."""
+        row = get_memory(actor=self.actor, memory_id=path_id(memory_id), as_of=self.query.get("as_of"))
+        return memory_answer(self.actor, row, at=self.query.get("as_of"))
 
     @idempotent
     def patch(self, request: Request, memory_id: str) -> Response:
@@ -144,11 +151,14 @@ class SourcesView(LociView):
         return Response({"items": SourceSerializer(rows, many=True).data})
 
 
-def memory_answer(actor: Actor, row: Memory, *, status: int = 200) -> Response:
-    """Show one memory with its uses and its version as the entity tag; only briefly to a key that may not read."""
+def memory_answer(actor: Actor, row: Memory, *, status: int = 200, at: datetime | None = None) -> Response:
+    """Show one memory with its uses and its version as the entity tag; only briefly to a key that may not read.
+
+    `at` is the moment that it is shown from, the present when left out.
+    """
     if Permission.READ in actor.permissions:
         uses: dict[Any, Any] = accesses(actor=actor, memory_ids=[row.pk])
-        body = CountedMemorySerializer(row, context={"uses": uses}).data
+        body = CountedMemorySerializer(row, context={"uses": uses, "at": at}).data
     else:
         body = BriefMemorySerializer(row).data
     return Response(body, status=status, headers={"ETag": etag(row.version)})

@@ -8,7 +8,7 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 
 from memory.api.actions import Action
-from memory.api.serializers.memories import MemorySerializer
+from memory.api.serializers.memories import SHOWN_CHARACTERS, MemorySerializer
 from memory.api.serializers.recall import (
     ContextAnswerSerializer,
     ContextSerializer,
@@ -39,6 +39,7 @@ class RecallView(LociView):
         """Find the memories that fit a query, best first."""
         values = self.body()
         explain = values.pop("explain", False)
+        shown = {"most_characters": values.pop("max_text_characters", SHOWN_CHARACTERS), "at": values.get("as_of")}
         answer = recall(actor=self.actor, request=RecallRequest(**values))
         return Response(
             {
@@ -49,14 +50,14 @@ class RecallView(LociView):
                 "degraded": answer.degraded,
                 "fallback": answer.fallback,
                 "considered": answer.considered,
-                "hits": [_hit(hit, explain) for hit in answer.hits],
+                "hits": [_hit(hit, explain, shown) for hit in answer.hits],
             }
         )
 
 
-def _hit(hit: Hit, explain: bool) -> dict[str, Any]:
+def _hit(hit: Hit, explain: bool, context: dict[str, Any]) -> dict[str, Any]:
     shown = {
-        "memory": MemorySerializer(hit.memory).data,
+        "memory": MemorySerializer(hit.memory, context=context).data,
         "score": round(hit.score, 6),
         "relevance": round(hit.relevance, 4),
         "matched": list(hit.matched),
