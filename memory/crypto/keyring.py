@@ -11,7 +11,7 @@ from hashlib import blake2b, sha256
 from uuid import UUID
 
 from memory.crypto.derivation import derive, text_key
-from memory.crypto.sealing import Place, Sealed, seal, unseal
+from memory.crypto.sealing import Place, Sealed, seal, seal_bytes, sealed_bytes_version, unseal, unseal_bytes
 from memory.errors import KeysUnavailable
 from memory.ports import KeyVault, OwnerKeys
 
@@ -38,6 +38,15 @@ class OwnerRing:
     def unseal(self, value: Sealed, *, place: Place, agent_id: UUID | None = None) -> str:
         """Decrypt a stored text; raises KeysUnavailable when its key version is gone or it does not open."""
         return unseal(value, key=self._text_key(value.version, agent_id), place=place)
+
+    def seal_bytes(self, plain: bytes, *, place: Place, agent_id: UUID | None = None) -> bytes:
+        """Encrypt bytes with the newest version of the owner's text key."""
+        version = self.keys.text_version
+        return seal_bytes(plain, key=self._text_key(version, agent_id), version=version, place=place)
+
+    def unseal_bytes(self, value: bytes, *, place: Place, agent_id: UUID | None = None) -> bytes:
+        """Decrypt stored bytes; raises KeysUnavailable when their key version is gone or they do not open."""
+        return unseal_bytes(value, key=self._text_key(sealed_bytes_version(value), agent_id), place=place)
 
     def word(self, token: str) -> int:
         """Hash a token of the lexical index to a signed 64-bit number, keyed so that owners' words differ."""

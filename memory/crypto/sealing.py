@@ -1,4 +1,4 @@
-"""Sealing of single values with AES-256-GCM under a versioned prefix."""
+"""Sealing of single values with AES-256-GCM: texts under a versioned prefix, bytes after a versioned head."""
 
 from __future__ import annotations
 
@@ -15,6 +15,8 @@ from cryptography.hazmat.primitives.ciphers.aead import AESGCM
 from memory.errors import KeysUnavailable
 
 NONCE_BYTES = 12
+VERSION_BYTES = 4
+TAG_BYTES = 16
 PREFIX = re.compile(r"enc:v([1-9][0-9]{0,8}):")
 
 
@@ -65,3 +67,37 @@ def unseal(value: Sealed, *, key: bytes, place: Place) -> str:
         return AESGCM(key).decrypt(raw[:NONCE_BYTES], raw[NONCE_BYTES:], place.associated_data(version)).decode()
     except (InvalidTag, binascii.Error, ValueError) as error:
         raise KeysUnavailable("A stored text does not open with its owner's key and was not shown.") from error
+
+
+def seal_bytes(plain: bytes, *, key: bytes, version: int, place: Place) -> bytes:
+    """Encrypt bytes for one place.
+
+    Returns:
+        4 bytes with the version of the key, most significant first, then the nonce, the ciphertext and its tag: 32
+        bytes more than were given.
+    """
+    nonce = os.urandom(NONCE_BYTES)
+    sealed = AESGCM(key).encrypt(nonce, plain, place.associated_data(version))
+    return version.to_bytes(VERSION_BYTES, "big") + nonce + sealed
+
+
+def sealed_bytes_version(value: bytes) -> int:
+    """Give the version of the text key that sealed these bytes; raises KeysUnavailable for other bytes."""
+    version = int.from_bytes(value[:VERSION_BYTES], "big")
+    if len(value) < VERSION_BYTES + NONCE_BYTES + TAG_BYTES or not version:
+        raise KeysUnavailable("A stored value is not sealed and was not used.")
+    return version
+
+
+def unseal_bytes(value: bytes, *, key: bytes, place: Place) -> bytes:
+    """Decrypt bytes that were sealed for the same place.
+
+    Raises:
+        KeysUnavailable: a damaged value, another key, or a value that was moved from another place.
+    """
+    version = sealed_bytes_version(value)
+    body = VERSION_BYTES + NONCE_BYTES
+    try:
+        return AESGCM(key).decrypt(value[VERSION_BYTES:body], value[body:], place.associated_data(version))
+    except (InvalidTag, ValueError) as error:
+        raise KeysUnavailable("A stored value does not open with its owner's key and was not used.") from error

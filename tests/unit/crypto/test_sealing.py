@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from memory.crypto.derivation import text_key
-from memory.crypto.sealing import Place, Sealed, seal, unseal
+from memory.crypto.sealing import Place, Sealed, seal, seal_bytes, sealed_bytes_version, unseal, unseal_bytes
 from memory.errors import KeysUnavailable
 
 KEY = secrets.token_bytes(32)
@@ -71,3 +71,38 @@ def test_keys_differ_by_version_seed_and_agent() -> None:
     }
     assert len(keys) == 5
     assert text_key(root, seed, version=1, agent_id=agent) in keys
+
+
+class TestBytes:
+    @given(st.binary(max_size=300))
+    def test_round_trip_with_a_readable_version(self, plain: bytes) -> None:
+        sealed = seal_bytes(plain, key=KEY, version=70_000, place=PLACE)
+        assert len(sealed) == len(plain) + 32
+        assert sealed_bytes_version(sealed) == int.from_bytes(sealed[:4], "big") == 70_000
+        assert unseal_bytes(sealed, key=KEY, place=PLACE) == plain
+
+    def test_equal_bytes_differ(self) -> None:
+        first, second = (seal_bytes(b"same", key=KEY, version=1, place=PLACE) for _ in range(2))
+        assert first != second
+
+    @pytest.mark.parametrize("field", ["owner_id", "table", "field", "row_id"])
+    def test_a_moved_value_does_not_open(self, field: str) -> None:
+        sealed = seal_bytes(b"secret", key=KEY, version=1, place=PLACE)
+        changed: dict[str, Any] = {field: uuid4() if isinstance(getattr(PLACE, field), UUID) else "elsewhere"}
+        with pytest.raises(KeysUnavailable):
+            unseal_bytes(sealed, key=KEY, place=replace(PLACE, **changed))
+
+    def test_another_version_or_key_or_a_changed_byte_does_not_open(self) -> None:
+        sealed = seal_bytes(b"secret", key=KEY, version=1, place=PLACE)
+        for damaged in (b"\0\0\0\2" + sealed[4:], sealed[:-1] + bytes([sealed[-1] ^ 1]), sealed[:20]):
+            with pytest.raises(KeysUnavailable):
+                unseal_bytes(damaged, key=KEY, place=PLACE)
+        with pytest.raises(KeysUnavailable):
+            unseal_bytes(sealed, key=secrets.token_bytes(32), place=PLACE)
+
+    @pytest.mark.parametrize("value", [b"", b"\0" * 40, b"\0\0\0\1", b"\0\0\0\1" + b"x" * 27])
+    def test_what_is_not_sealed_is_refused(self, value: bytes) -> None:
+        with pytest.raises(KeysUnavailable):
+            sealed_bytes_version(value)
+        with pytest.raises(KeysUnavailable):
+            unseal_bytes(value, key=KEY, place=PLACE)
