@@ -8,13 +8,32 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
-from typing import Any, Protocol, runtime_checkable
+from typing import Any, Final, Protocol, TypeGuard, runtime_checkable
 from uuid import UUID
 
 import numpy as np
 from numpy.typing import NDArray
 
 Vectors = NDArray[np.float32]
+TokenMatrix = NDArray[np.int8]
+
+# Rows of a token matrix are unit vectors times this. A unit vector's components lie within -1 and 1, so one fixed
+# scale uses the whole range of a byte.
+TOKEN_SCALE: Final = 127
+# How long the mark is that says how token vectors were made.
+REDUCTION_BYTES: Final = 4
+
+
+@dataclass(frozen=True, slots=True)
+class Tokens:
+    """The tokens of one text that say something, in order.
+
+    `matrix` has a row for each, its direction as whole numbers: a unit vector times 127. `spans` has where each
+    begins in the text and the first character after it.
+    """
+
+    matrix: TokenMatrix
+    spans: NDArray[np.int32]
 
 
 @runtime_checkable
@@ -50,6 +69,33 @@ class Embedder(Protocol):
             EmbedderUnavailable: when the provider fails, times out, or answers with a wrong count, another width,
                 a non-finite number or a zero vector. Never returns a partial answer.
         """
+
+
+class TokenEmbedder(Embedder, Protocol):
+    """An embedder that can also give a small vector for each token of a text, for late interaction."""
+
+    @property
+    def reduction(self) -> bytes:
+        """Name in 4 bytes how token vectors are made; two matrices can be compared only when theirs are equal."""
+
+    def embed_with_tokens(self, texts: Sequence[str]) -> tuple[Vectors, list[Tokens]]:
+        """Embed texts as `embed` does, with their tokens from the same computation.
+
+        Args:
+            texts: as for `embed`.
+
+        Returns:
+            What `embed` gives, and the tokens of each text; none for a text without any that says something. All
+            matrices have one width.
+
+        Raises:
+            EmbedderUnavailable: as for `embed`.
+        """
+
+
+def gives_tokens(model: Embedder) -> TypeGuard[TokenEmbedder]:
+    """Tell whether an embedder is a `TokenEmbedder`; asks its class, since its properties may ask a provider."""
+    return hasattr(type(model), "embed_with_tokens")
 
 
 @dataclass(frozen=True, slots=True)

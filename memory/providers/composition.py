@@ -18,7 +18,7 @@ from memory.errors import KeysUnavailable
 from memory.models import Owner
 from memory.ports import Embedder, KeyVault, LanguageModel
 from memory.providers.fastembed_embedder import DEFAULT_MODEL, FastembedEmbedder
-from memory.providers.guarded_embedder import GuardedEmbedder
+from memory.providers.guarded_embedder import GuardedEmbedder, guarded
 from memory.providers.json_over_http import Limits
 from memory.providers.language_model import ChatLanguageModel
 from memory.providers.llm_routes import Routes
@@ -81,7 +81,7 @@ def embedder() -> GuardedEmbedder:
     Raises:
         ProviderMisconfigured: the settings of the provider cannot work.
     """
-    return GuardedEmbedder(_EMBEDDERS[settings.EMBEDDING_PROVIDER]())
+    return guarded(_EMBEDDERS[settings.EMBEDDING_PROVIDER]())
 
 
 @cache

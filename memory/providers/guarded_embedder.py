@@ -11,7 +11,7 @@ from typing import Literal, TypeVar
 import numpy as np
 
 from memory.errors import EmbedderUnavailable
-from memory.ports import Clock, Embedder, Vectors
+from memory.ports import Clock, Embedder, TokenEmbedder, Tokens, Vectors, gives_tokens
 from memory.providers.misconfigured import ProviderMisconfigured
 from memory.providers.vectors import checked
 
@@ -172,3 +172,35 @@ class GuardedEmbedder:
                 self._status, self._since = "ok", now
             self._reason, self._failures, self._paused_at = None, 0, None
             self._last_success = now
+
+
+class GuardedTokenEmbedder(GuardedEmbedder):
+    """The guard of an embedder that gives token vectors, too."""
+
+    _embedder: TokenEmbedder
+
+    @property
+    def reduction(self) -> bytes:
+        """Name how token vectors are made; raises EmbedderUnavailable."""
+        return self._guarded(lambda: self._embedder.reduction)
+
+    def embed_with_tokens(self, texts: Sequence[str]) -> tuple[Vectors, list[Tokens]]:
+        """Embed texts with their tokens as the guarded embedder does, and check the answer once more.
+
+        Raises:
+            EmbedderUnavailable: as for `embed`.
+        """
+        if not texts:
+            return np.empty((0, self.dimension), dtype=np.float32), []
+        return self._guarded(lambda: self._checked_with_tokens(texts))
+
+    def _checked_with_tokens(self, texts: Sequence[str]) -> tuple[Vectors, list[Tokens]]:
+        vectors, tokens = self._embedder.embed_with_tokens(texts)
+        if len(tokens) != len(texts):
+            raise EmbedderUnavailable(f"The embedder answered with tokens of {len(tokens)} texts for {len(texts)}.")
+        return checked(vectors, len(texts), self._width), tokens
+
+
+def guarded(embedder: Embedder) -> GuardedEmbedder:
+    """Wrap an embedder in the guard that passes on all it can do."""
+    return GuardedTokenEmbedder(embedder) if gives_tokens(embedder) else GuardedEmbedder(embedder)

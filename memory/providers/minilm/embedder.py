@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import os
 from collections.abc import Sequence
+from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
+from numpy.typing import NDArray
 
-from memory.ports import Vectors
+from memory.ports import Tokens, Vectors
 from memory.providers.minilm.build import NAME, ensure_built
+from memory.providers.minilm.reduction import Reduction, load_projection
 from memory.providers.misconfigured import ProviderMisconfigured
 from memory.providers.per_process import PerProcess
 from memory.providers.vectors import checked
@@ -74,6 +77,36 @@ class MiniLmEmbedder:
             return np.empty((0, DIMENSION), dtype=np.float32)
         safe = [well_formed(text, LONGEST_TEXT) for text in texts]
         return checked(self._engine.get().embed(safe, DIMENSION), len(texts), DIMENSION)
+
+    @property
+    def reduction(self) -> bytes:
+        """Name how token vectors are made; raises EmbedderUnavailable when the projection cannot be read."""
+        return self._projection[1]
+
+    def embed_with_tokens(self, texts: Sequence[str]) -> tuple[Vectors, list[Tokens]]:
+        """Embed as `embed` does, with the reduced vectors of each text's first 96 tokens that are not punctuation.
+
+        Costs a hundredth more than `embed` alone.
+
+        Returns:
+            The vectors, and the tokens of each text, rows of 48 bytes.
+
+        Raises:
+            EmbedderUnavailable: as for `embed`, or the projection cannot be read.
+        """
+        if not texts:
+            return np.empty((0, DIMENSION), dtype=np.float32), []
+        safe = [well_formed(text, LONGEST_TEXT) for text in texts]
+        vectors, tokens = self._engine.get().embed_with_states(safe, DIMENSION, self._reduction)
+        return checked(vectors, len(texts), DIMENSION), tokens
+
+    @cached_property
+    def _projection(self) -> tuple[NDArray[np.float16], bytes]:
+        return load_projection()
+
+    @cached_property
+    def _reduction(self) -> Reduction:
+        return Reduction(self._projection[0], self._engine.get().vocabulary)
 
     def _load(self) -> Engine:
         # Imported late: a process that never embeds does not pay for the runtime.

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
 from pathlib import Path
+from typing import TypeAlias, TypeVar
 
 import numpy as np
 import tokenizers
+from numpy.typing import NDArray
 
 from memory.errors import EmbedderUnavailable
 from memory.ports import Vectors
@@ -17,6 +20,24 @@ from memory.providers.onnx_runtime import onnxruntime
 # 768 to 1,024 is best, 2,048 already slower), while the memory for intermediate results does.
 CELLS = 1024
 LARGEST_BATCH = 32
+
+SENTENCE = "sentence"
+TOKENS = "tokens"
+
+TokenIds: TypeAlias = NDArray[np.int64]
+T = TypeVar("T")
+
+
+@dataclass(frozen=True, slots=True)
+class States:
+    """The tokens of one text, its two ends included: their numbers, places in the text, and last states, one row each.
+
+    A place is where the token begins and the first character after it; an end of the text has an empty one.
+    """
+
+    ids: TokenIds
+    spans: NDArray[np.int32]
+    rows: Vectors
 
 
 class Engine:
@@ -46,17 +67,51 @@ class Engine:
                 f"The local embedding model cannot be loaded ({error.__class__.__name__})."
             ) from error
 
+    @property
+    def vocabulary(self) -> dict[str, int]:
+        """Give the tokens of the model with their numbers; a token that continues a word begins with `##`."""
+        words: dict[str, int] = self._tokenizer.get_vocab(with_added_tokens=True)
+        return words
+
     def embed(self, texts: Sequence[str], width: int) -> Vectors:
         """Embed well-formed texts, in order; rows of the given width and of length 1."""
-        # One by one on purpose: the tokenizer's own batching starts a thread pool that does not survive a fork,
-        # and tokenising is a hundredth of the work.
-        tokens = [np.array(self._tokenizer.encode(text).ids, dtype=np.int64) for text in texts]
+        tokens = [_numbers(encoding) for encoding in self._encoded(texts)]
         vectors = np.empty((len(texts), width), dtype=np.float32)
         for batch in batches([len(row) for row in tokens]):
-            vectors[batch] = self._run([tokens[index] for index in batch])
+            (vectors[batch],) = self._run([tokens[index] for index in batch], [SENTENCE])
         return vectors
 
-    def _run(self, rows: Sequence[np.ndarray[tuple[int], np.dtype[np.int64]]]) -> Vectors:
+    def embed_with_states(
+        self, texts: Sequence[str], width: int, reduce: Callable[[States], T]
+    ) -> tuple[Vectors, list[T]]:
+        """Embed as `embed` does, and hand the last state of every token to a function, from the same computation.
+
+        Args:
+            texts: well-formed texts.
+            width: the width of the vectors and of the states.
+            reduce: gets the tokens of one text; called batch by batch, so that the states of many texts are never
+                held at once.
+
+        Returns:
+            The vectors, and what the function gave for each text, in order.
+        """
+        encodings = self._encoded(texts)
+        tokens = [_numbers(encoding) for encoding in encodings]
+        vectors = np.empty((len(texts), width), dtype=np.float32)
+        reduced: dict[int, T] = {}
+        for batch in batches([len(row) for row in tokens]):
+            vectors[batch], states = self._run([tokens[index] for index in batch], [SENTENCE, TOKENS])
+            for place, index in enumerate(batch):
+                spans = np.array(encodings[index].offsets, dtype=np.int32).reshape(-1, 2)
+                reduced[index] = reduce(States(tokens[index], spans, states[place, : len(spans)]))
+        return vectors, [reduced[index] for index in range(len(texts))]
+
+    def _encoded(self, texts: Sequence[str]) -> list[tokenizers.Encoding]:
+        # One by one on purpose: the tokenizer's own batching starts a thread pool that does not survive a fork,
+        # and tokenising is a hundredth of the work.
+        return [self._tokenizer.encode(text) for text in texts]
+
+    def _run(self, rows: Sequence[TokenIds], outputs: list[str]) -> list[Vectors]:
         longest = max(len(row) for row in rows)
         ids = np.zeros((len(rows), longest), dtype=np.int64)
         mask = np.zeros((len(rows), longest), dtype=np.int64)
@@ -64,10 +119,14 @@ class Engine:
             ids[index, : len(row)] = row
             mask[index, : len(row)] = 1
         try:
-            (vectors,) = self._session.run(["sentence"], {"input_ids": ids, "attention_mask": mask})
+            found = self._session.run(outputs, {"input_ids": ids, "attention_mask": mask})
         except Exception as error:
             raise EmbedderUnavailable(f"The local embedding model failed ({error.__class__.__name__}).") from error
-        return np.asarray(vectors, dtype=np.float32)
+        return [np.asarray(values, dtype=np.float32) for values in found]
+
+
+def _numbers(encoding: tokenizers.Encoding) -> TokenIds:
+    return np.array(encoding.ids, dtype=np.int64)
 
 
 def batches(lengths: Sequence[int]) -> Iterator[list[int]]:

@@ -38,19 +38,27 @@ class EncoderGraph:
         self._constants: list[onnx.TensorProto] = []
 
     def model(self) -> onnx.ModelProto:
-        """Assemble and check the graph: `input_ids` and `attention_mask` in, one unit vector per text out."""
+        """Assemble and check the graph: `input_ids` and `attention_mask` in, two outputs to choose from.
+
+        `sentence` is one unit vector per text; `tokens` are the last states that it is the mean of, one per token.
+        """
         width = int(self._config["hidden_size"])
         mask = self._node("Cast", "attention_mask", to=TensorProto.INT32)
         hidden = self._embeddings()
-        for layer in range(int(self._config["num_hidden_layers"])):
-            hidden = self._layer(hidden, mask, f"encoder.layer.{layer}.")
+        layers = int(self._config["num_hidden_layers"])
+        for layer in range(layers):
+            output = "tokens" if layer == layers - 1 else None
+            hidden = self._layer(hidden, mask, f"encoder.layer.{layer}.", output)
         self._pooled(hidden, "sentence")
         shape = ["batch", "tokens"]
         graph = helper.make_graph(
             self._nodes,
             "sentence_encoder",
             [helper.make_tensor_value_info(n, TensorProto.INT64, shape) for n in ("input_ids", "attention_mask")],
-            [helper.make_tensor_value_info("sentence", TensorProto.FLOAT, ["batch", width])],
+            [
+                helper.make_tensor_value_info("sentence", TensorProto.FLOAT, ["batch", width]),
+                helper.make_tensor_value_info("tokens", TensorProto.FLOAT, [*shape, width]),
+            ],
             self._constants,
         )
         operators = [helper.make_opsetid("", OPSET), helper.make_opsetid(FUSED, 1)]
@@ -70,13 +78,13 @@ class EncoderGraph:
         used = self._node("Slice", places, zero, length, zero)
         return self._norm(self._node("Add", self._node("Gather", words, "input_ids"), used), "embeddings.LayerNorm")
 
-    def _layer(self, hidden: str, mask: str, name: str) -> str:
+    def _layer(self, hidden: str, mask: str, name: str, result: str | None = None) -> str:
         attended = self._attention(hidden, mask, f"{name}attention.self.")
         attended = self._linear(attended, f"{name}attention.output.dense")
         hidden = self._norm(self._node("Add", attended, hidden), f"{name}attention.output.LayerNorm")
         inner = self._node("Gelu", self._linear(hidden, f"{name}intermediate.dense"))
         outer = self._linear(inner, f"{name}output.dense")
-        return self._norm(self._node("Add", outer, hidden), f"{name}output.LayerNorm")
+        return self._norm(self._node("Add", outer, hidden), f"{name}output.LayerNorm", result)
 
     def _attention(self, hidden: str, mask: str, name: str) -> str:
         parts = ("query", "key", "value")
@@ -97,11 +105,11 @@ class EncoderGraph:
         product = self._node("MatMul", value, self._transposed(f"{name}.weight"))
         return self._node("Add", product, self._constant(f"{name}.bias", self._weights[f"{name}.bias"]))
 
-    def _norm(self, value: str, name: str) -> str:
+    def _norm(self, value: str, name: str, output: str | None = None) -> str:
         scale = self._constant(f"{name}.weight", self._weights[f"{name}.weight"])
         shift = self._constant(f"{name}.bias", self._weights[f"{name}.bias"])
         epsilon = float(self._config["layer_norm_eps"])
-        return self._node("LayerNormalization", value, scale, shift, axis=-1, epsilon=epsilon)
+        return self._node("LayerNormalization", value, scale, shift, output=output, axis=-1, epsilon=epsilon)
 
     def _transposed(self, name: str) -> str:
         return self._constant(name, self._weights[name].T)
