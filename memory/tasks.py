@@ -10,7 +10,7 @@ from typing import TypeVar
 
 from django.core.management import call_command
 
-from memory.services import due_work, retention
+from memory.services import due_work, missing_tokens, retention
 
 logger = logging.getLogger(__name__)
 
@@ -29,6 +29,11 @@ def run_due_work() -> dict[str, int]:
 def remove_outdated() -> dict[str, int]:
     """Remove what is kept for a while only; gives the number of rows removed by kind."""
     return _without_values(retention.remove_outdated)
+
+
+def call_for_missing_tokens() -> int:
+    """Call for work where token vectors are missing; gives the number of owners."""
+    return _without_values(missing_tokens.call_for_missing_tokens)
 
 
 def clear_sessions() -> None:

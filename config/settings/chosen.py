@@ -160,6 +160,13 @@ EMBEDDING_THREADS = env.integer(
     "EMBEDDING_THREADS", 0, meaning="Threads of the local model; 0 lets it choose.", maximum=64
 )
 
+LATE_INTERACTION = env.boolean(
+    "LATE_INTERACTION",
+    True,
+    meaning="Keep a small encrypted vector for each token, and compare questions with texts token by token. Only the "
+    "`local` embedder gives such vectors. Off, none are made or used; those that are there stay.",
+)
+
 env.section("Language model")
 LLM_BASE_URL = env.string(
     "LLM_BASE_URL", meaning="Address of an OpenAI-compatible chat server. Without it Loci works without an LLM."

@@ -9,6 +9,7 @@ class DueWork(models.Model):
     """One kind of work that waits for one owner. Ids and times only, outside row-level security for the workers."""
 
     VECTORS = "vectors"
+    TOKENS = "tokens"
     ERASE = "erase"
     EXPIRE = "expire"
     CONSOLIDATE = "consolidate"

@@ -12,8 +12,8 @@ from memory.errors import EmbedderUnavailable
 from memory.models import Memory, PendingVector, Status, owner_scope
 from memory.privacy import pii
 from memory.providers.composition import embedder
-from memory.services.embedding import active_space
-from memory.services.writing import Embedded, insert_vectors
+from memory.services.embedding import active_space, embedded_by
+from memory.services.writing import insert_vectors
 
 BATCH: Final = 64
 FIRST_DELAY: Final = timedelta(seconds=30)
@@ -38,7 +38,7 @@ def backfill_vectors(*, owner_id: UUID, at: datetime) -> tuple[int, datetime | N
         try:
             model = embedder()
             space = active_space(model)
-            embedded = Embedded(space.pk, model.embed(texts)) if rows else None
+            embedded = embedded_by(model, space, texts) if rows else None
         except EmbedderUnavailable:
             return made, _postpone(owner_id, waiting, at)
         with owner_scope(owner_id):
@@ -46,7 +46,7 @@ def backfill_vectors(*, owner_id: UUID, at: datetime) -> tuple[int, datetime | N
                 # Rows archived or changed while the model worked keep their own later entry or need none.
                 current = dict(Memory.objects.filter(pk__in=waiting, status=Status.LIVE).values_list("pk", "version"))
                 kept = [place for place, row in enumerate(rows) if current.get(row.pk) == row.version]
-                insert_vectors([rows[p] for p in kept], Embedded(embedded.space_id, embedded.vectors[kept]))
+                insert_vectors([rows[p] for p in kept], embedded.chosen(kept))
                 made += len(kept)
             PendingVector.objects.filter(memory_id__in=waiting).delete()
     with owner_scope(owner_id):

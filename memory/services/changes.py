@@ -19,6 +19,7 @@ from memory.services.drafts import Draft, Ready, make_ready, refuse_expired
 from memory.services.embedding import embed_texts
 from memory.services.features import require_memory
 from memory.services.memories import visible_memory
+from memory.services.token_vectors import reseal_token_vectors
 from memory.services.writing import (
     Embedded,
     insert_postings,
@@ -83,6 +84,7 @@ def change_memory(
             former["scope"] = written_scope(row.visibility, row.group_id)
         _keep_version(row, actor, former, moment)
         reseal(row)
+        sealed_for = row.sealing_agent_id
         _apply(row, ready, moment)
         if target is not None:
             _retarget(row, actor, target)
@@ -94,6 +96,7 @@ def change_memory(
             add_to_indexes(row, ready, embedded, moment)
         elif target is not None:
             move_scope(row)
+            reseal_token_vectors(row, sealed_for=sealed_for)
         return row
 
 

@@ -5,11 +5,12 @@ from __future__ import annotations
 import logging
 from collections.abc import Sequence
 
+from django.conf import settings
 from django.db import connection, transaction
 
 from memory.errors import EmbedderUnavailable
 from memory.models import EmbeddingSpace, SpaceState
-from memory.ports import Embedder
+from memory.ports import Embedder, gives_tokens
 from memory.providers.composition import embedder
 from memory.services.writing import Embedded
 
@@ -74,10 +75,22 @@ def embed_into(space: EmbeddingSpace | None, texts: Sequence[str]) -> Embedded |
     if space is None:
         return None
     try:
-        return Embedded(space.pk, embedder().embed(texts))
+        return embedded_by(embedder(), space, texts)
     except EmbedderUnavailable as error:
         _note_failure(error)
         return None
+
+
+def embedded_by(model: Embedder, space: EmbeddingSpace, texts: Sequence[str]) -> Embedded:
+    """Embed texts, with their tokens where the model gives them and late interaction is on.
+
+    Raises:
+        EmbedderUnavailable: the model cannot be used now.
+    """
+    if not settings.LATE_INTERACTION or not gives_tokens(model):
+        return Embedded(space.pk, model.embed(texts))
+    vectors, tokens = model.embed_with_tokens(texts)
+    return Embedded(space.pk, vectors, [one.matrix for one in tokens], model.reduction)
 
 
 def _note_failure(error: EmbedderUnavailable) -> None:

@@ -21,6 +21,7 @@ from memory.services.clock import now
 RUN_DUE_WORK: Final = "memory.tasks.run_due_work"
 CLEAR_SESSIONS: Final = "memory.tasks.clear_sessions"
 REMOVE_OUTDATED: Final = "memory.tasks.remove_outdated"
+MISSING_TOKENS: Final = "memory.tasks.call_for_missing_tokens"
 HOUR: Final = 60
 DAY: Final = 24 * 60
 OURS: Final = "loci: "
@@ -38,6 +39,7 @@ class Plan:
 PLANS: Final[Sequence[Plan]] = (
     Plan(f"{OURS}due work", RUN_DUE_WORK, minutes=1),
     Plan(f"{OURS}outdated records", REMOVE_OUTDATED, minutes=HOUR),
+    Plan(f"{OURS}missing token vectors", MISSING_TOKENS, minutes=HOUR),
     Plan(f"{OURS}expired logins", CLEAR_SESSIONS, minutes=DAY),
 )
 

@@ -159,7 +159,7 @@ def _notes_again(again: Ready, row: Memory) -> list[dict[str, str]]:
 
 
 def _selected(embedded: Embedded | None, places: list[int]) -> Embedded | None:
-    return Embedded(embedded.space_id, embedded.vectors[places]) if embedded is not None and places else None
+    return embedded.chosen(places) if embedded is not None and places else None
 
 
 def _reinforce(actor: Actor, target: Target, again: dict[int, Ready], moment: Any) -> dict[bytes, Memory] | None:

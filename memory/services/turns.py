@@ -183,7 +183,7 @@ def _write_chunk(
         vectors = None
         if embedded is not None:
             where = {item.index: place for place, item in enumerate(items)}
-            vectors = Embedded(embedded.space_id, embedded.vectors[[where[fresh[place].index] for place in kept]])
+            vectors = embedded.chosen([where[fresh[place].index] for place in kept])
         if kept:
             insert_rows([rows[p] for p in kept], [fresh[p].ready for p in kept], embedded=vectors, now=moment)
             _advance(session, [rows[p] for p in kept], moment)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 from uuid import UUID
 
@@ -20,9 +20,10 @@ from memory.models import (
     Tier,
     current_owner,
 )
-from memory.ports import Vectors
+from memory.ports import TokenMatrix, Vectors
 from memory.services.actors import Actor, Target
 from memory.services.drafts import Ready
+from memory.services.token_vectors import insert_token_vectors, remove_token_vectors
 from memory.text.tokens import ANALYZER_VERSION
 from memory.text.vectors import vector_text
 
@@ -32,10 +33,20 @@ FIRST_SALIENCE = {Tier.EPISODIC: 0.6}
 
 @dataclass(frozen=True, slots=True)
 class Embedded:
-    """The vectors of some rows in one space, in the rows' order."""
+    """The vectors of some rows in one space, in the rows' order.
+
+    `tokens` are the rows' token vectors and `reduction` says how they were made, where the embedder gives them.
+    """
 
     space_id: int
     vectors: Vectors
+    tokens: Sequence[TokenMatrix] | None = None
+    reduction: bytes = b""
+
+    def chosen(self, places: Sequence[int]) -> Embedded:
+        """Give the vectors of some of the rows, in the order of their places."""
+        tokens = None if self.tokens is None else [self.tokens[place] for place in places]
+        return replace(self, vectors=self.vectors[list(places)], tokens=tokens)
 
 
 def build_row(ready: Ready, *, actor: Actor, target: Target, now: datetime, session_id: UUID | None = None) -> Memory:
@@ -117,7 +128,7 @@ def insert_rows(
     if embedded is None:
         queue_vectors([row.pk for row in inserted], now=now)
     else:
-        insert_vectors(inserted, Embedded(embedded.space_id, embedded.vectors[kept]))
+        insert_vectors(inserted, embedded.chosen(kept))
     return present
 
 
@@ -180,7 +191,7 @@ def insert_postings(rows: Sequence[tuple[Memory, dict[int, int], int]]) -> None:
 
 
 def insert_vectors(rows: Sequence[Memory], embedded: Embedded) -> None:
-    """Insert the vectors of rows in one space, replacing what is there."""
+    """Insert the vectors of rows in one space, and those of their tokens, replacing what is there."""
     owner_id = current_owner()
     with connection.cursor() as cursor:
         cursor.execute(
@@ -199,6 +210,8 @@ def insert_vectors(rows: Sequence[Memory], embedded: Embedded) -> None:
                 [vector_text(vector) for vector in embedded.vectors],
             ],
         )
+    if embedded.tokens is not None:
+        insert_token_vectors(rows, embedded.tokens, space_id=embedded.space_id, reduction=embedded.reduction)
 
 
 def queue_vectors(memory_ids: Sequence[UUID], *, now: datetime) -> None:
@@ -228,7 +241,7 @@ def call_for_work(job: str, *, due_at: datetime) -> None:
 
 
 def remove_from_indexes(memory_ids: Sequence[UUID]) -> None:
-    """Take memories out of postings, statistics and vectors, so that no recall finds them."""
+    """Take memories out of postings, statistics, vectors and token vectors, so that no recall finds them."""
     if not memory_ids:
         return
     owner_id = current_owner()
@@ -245,6 +258,7 @@ def remove_from_indexes(memory_ids: Sequence[UUID]) -> None:
         cursor.execute(
             "DELETE FROM memory_memoryvector WHERE owner_id = %s AND memory_id = ANY(%s)", [owner_id, list(memory_ids)]
         )
+    remove_token_vectors(memory_ids)
     PendingVector.objects.filter(memory_id__in=memory_ids).delete()
 
 

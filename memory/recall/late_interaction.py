@@ -1,0 +1,196 @@
+"""Late interaction: each token of a question looks for its nearest token of a text (MaxSim).
+
+Where one vector for a whole text blurs what it mentions in passing, the vectors of its tokens keep it.
+
+Reference: Khattab and Zaharia, ColBERT (2020).
+"""
+
+from __future__ import annotations
+
+import logging
+import math
+import re
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Final
+from uuid import UUID
+
+import numpy as np
+from django.conf import settings
+from django.db import connection
+from numpy.typing import NDArray
+
+from memory.crypto.keyring import OwnerRing
+from memory.errors import KeysUnavailable
+from memory.ports import TOKEN_SCALE, Embedder, TokenMatrix, Tokens, Vectors, gives_tokens
+from memory.recall.token_blobs import open_tokens, reduction_of
+from memory.text.tokens import query_terms
+
+logger = logging.getLogger(__name__)
+
+Weights = NDArray[np.float32]
+
+MOST_ROWS: Final = 200
+# What a function word counts, beside ln(1 + n) for a word that no memory holds.
+FUNCTION_WORD: Final = 0.1
+_WORD: Final = re.compile(r"\S+")
+
+BLOBS: Final = """
+    SELECT memory_id, sealed FROM memory_tokenvectors
+    WHERE owner_id = %(owner)s AND memory_id = ANY(%(ids)s::uuid[]) AND space_id = %(space)s
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class QueryTokens:
+    """The tokens of a question.
+
+    `reduction` says how the vectors were made. `terms` has for each token the keyed terms of the word that it is
+    part of.
+    """
+
+    matrix: TokenMatrix
+    reduction: bytes
+    terms: tuple[tuple[int, ...], ...]
+
+
+def embed_query(model: Embedder, redacted: str, ring: OwnerRing) -> tuple[Vectors, QueryTokens | None]:
+    """Embed a question, with its tokens from the same computation where that is possible and switched on.
+
+    Args:
+        model: the embedder of the space that is searched.
+        redacted: the question with personal data replaced by its kind.
+        ring: the keys of the owner who asks.
+
+    Returns:
+        The vector, and the tokens; None when the embedder gives none or late interaction is off.
+
+    Raises:
+        EmbedderUnavailable: the embedder cannot be used now.
+    """
+    if not settings.LATE_INTERACTION or not gives_tokens(model):
+        return model.embed([redacted])[0], None
+    vectors, (tokens,) = model.embed_with_tokens([redacted])
+    return vectors[0], query_tokens(redacted, tokens, reduction=model.reduction, ring=ring)
+
+
+def query_tokens(text: str, tokens: Tokens, *, reduction: bytes, ring: OwnerRing) -> QueryTokens:
+    """Join the tokens of a question with the keyed terms of its words, by which they can be weighed."""
+    words = [
+        (match.start(), match.end(), tuple(ring.words(query_terms(match.group())))) for match in _WORD.finditer(text)
+    ]
+    terms = []
+    place = 0
+    for start in tokens.spans[:, 0].tolist():
+        while place < len(words) - 1 and words[place][1] <= start:
+            place += 1
+        terms.append(words[place][2] if words and words[place][0] <= start < words[place][1] else ())
+    return QueryTokens(tokens.matrix, reduction, tuple(terms))
+
+
+def token_weights(tokens: QueryTokens, *, asked: Collection[int], frequencies: Mapping[int, int], rows: int) -> Weights:
+    """Weigh the tokens of a question by how rare their words are among the owner's memories.
+
+    Args:
+        tokens: the tokens.
+        asked: the keyed terms of the question, without function words (`Query.terms`).
+        frequencies: in how many memories the terms stand; a term left out stands in none.
+        rows: how many memories there are.
+
+    Returns:
+        A weight above 0 for each token: the inverse document frequency of its word's rarest term, as in the lexical
+        arm, and a small one for function words.
+    """
+
+    def weight(terms: tuple[int, ...]) -> float:
+        counts = [min(frequencies.get(term, 0), rows) for term in terms if term in asked]
+        if not counts:
+            return FUNCTION_WORD
+        return max(FUNCTION_WORD, math.log(1 + (rows - min(counts) + 0.5) / (min(counts) + 0.5)))
+
+    return np.array([weight(terms) for terms in tokens.terms], dtype=np.float32)
+
+
+def max_sim(
+    tokens: QueryTokens,
+    rows: Sequence[tuple[UUID, UUID | None]],
+    *,
+    ring: OwnerRing,
+    space_id: int,
+    weights: Weights | None = None,
+) -> dict[UUID, float]:
+    """Compare the tokens of a question with those of memories, within the owner's scope.
+
+    Takes one statement; about 4 ms for 100 turns of 20 words.
+
+    Args:
+        tokens: the question's.
+        rows: at most 200 memories that the caller may read, each with the agent whose own key seals it.
+        ring: the owner's keys.
+        space_id: the space of the question's vectors.
+        weights: what each token of the question counts, none below 0; equally much when left out.
+
+    Returns:
+        For each memory the mean over the question's tokens of the highest cosine to one of its own, 0 to 1. Memories
+        whose tokens are missing, or were made in another way, are left out, and so are those that do not open, which
+        is logged.
+
+    Raises:
+        ValueError: too many rows, or weights that do not fit the tokens.
+    """
+    if len(rows) > MOST_ROWS:
+        raise ValueError(f"At most {MOST_ROWS} memories are compared at a time.")
+    shares = _shares(len(tokens.matrix), weights)
+    if not rows or not len(tokens.matrix):
+        return {}
+    matrices = _opened(tokens, dict(rows), ring, space_id)
+    if not matrices:
+        return {}
+    scores = _max_sim(tokens.matrix, list(matrices.values()), shares)
+    return {memory_id: float(score) for memory_id, score in zip(matrices, scores, strict=True)}
+
+
+def _shares(count: int, weights: Weights | None) -> Weights:
+    given = np.ones(count, dtype=np.float32) if weights is None else weights
+    if given.shape != (count,) or not np.isfinite(given).all() or (given < 0).any():
+        raise ValueError("Each token of the question needs one weight, a number from 0.")
+    total = float(given.sum())
+    return given / np.float32(total) if total > 0 else np.full(count, 1 / max(count, 1), dtype=np.float32)
+
+
+def _opened(
+    tokens: QueryTokens, agents: Mapping[UUID, UUID | None], ring: OwnerRing, space_id: int
+) -> dict[UUID, TokenMatrix]:
+    with connection.cursor() as cursor:
+        cursor.execute(BLOBS, {"owner": ring.owner_id, "ids": list(agents), "space": space_id})
+        found = cursor.fetchall()
+    matrices: dict[UUID, TokenMatrix] = {}
+    damaged = 0
+    width = tokens.matrix.shape[1]
+    for memory_id, value in found:
+        sealed = bytes(value)
+        if reduction_of(sealed) != tokens.reduction:
+            continue
+        try:
+            matrix = open_tokens(
+                sealed, ring=ring, memory_id=memory_id, space_id=space_id, agent_id=agents[memory_id], width=width
+            )
+        except KeysUnavailable:
+            damaged += 1
+            continue
+        if len(matrix):
+            matrices[memory_id] = matrix
+    if damaged:
+        logger.error("token vectors of %s memories do not open with their owner's key and were not used", damaged)
+    return matrices
+
+
+def _max_sim(query: TokenMatrix, matrices: Sequence[TokenMatrix], shares: Weights) -> NDArray[np.float32]:
+    """Multiply once for all memories, then take the highest of each memory's own stretch."""
+    starts = np.cumsum([0, *(len(matrix) for matrix in matrices[:-1])])
+    cosines = (
+        query.astype(np.float32) @ np.concatenate(matrices).astype(np.float32).T / np.float32(TOKEN_SCALE * TOKEN_SCALE)
+    )
+    nearest = np.maximum.reduceat(cosines, starts, axis=1)
+    scores: NDArray[np.float32] = np.clip(shares @ nearest, 0.0, 1.0)
+    return scores
