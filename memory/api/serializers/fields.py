@@ -210,18 +210,19 @@ class FilterText(RawText):
         """Parse the expression; raises InvalidInput with `filter.invalid`."""
         text = super().to_internal_value(data)
         if len(text) > MAX_FILTER_CHARACTERS:
-            raise InvalidInput(
-                f"A filter in a query has at most {MAX_FILTER_CHARACTERS} characters.",
-                code="filter.invalid",
-                field="filter",
-                path="filter",
-            )
+            raise _unusable_filter(f"A filter in a query has at most {MAX_FILTER_CHARACTERS} characters.")
         try:
-            return load_json(text.encode("utf-8", "surrogatepass"))
+            found = load_json(text.encode("utf-8", "surrogatepass"))
         except MalformedBodyError as error:
-            raise InvalidInput(
-                "filter is not valid JSON.", code="filter.invalid", field="filter", path="filter"
-            ) from error
+            raise _unusable_filter("This is not valid JSON.") from error
+        if found is None:
+            # Which would be taken for no filter, and so for everything.
+            raise _unusable_filter("null is no filter.")
+        return found
+
+
+def _unusable_filter(reason: str) -> InvalidInput:
+    return InvalidInput(f"filter: {reason}", code="filter.invalid", field="filter", path="filter")
 
 
 class ProfileName(RawText):

@@ -49,7 +49,7 @@ def test_every_code_of_the_interface_stands_on_the_page() -> None:
 
 def test_the_commands_of_the_page_work(agent: Client) -> None:
     commands = [shlex.split(line) for line in _commands() if line.startswith("curl")]
-    assert len(commands) == 10
+    assert len(commands) == 12
     known = {"$LOCI": "", "$MEMORY": "", "loci-memories.json": ""}
     for words in commands:
         address = next(word for word in words if word.startswith("$LOCI"))
