@@ -19,6 +19,7 @@ from memory.services.drafts import Draft, Ready, make_ready, refuse_expired
 from memory.services.embedding import embed_texts
 from memory.services.features import require_memory
 from memory.services.memories import visible_memory
+from memory.services.times import insert_times, replace_times
 from memory.services.token_vectors import reseal_token_vectors
 from memory.services.writing import (
     Embedded,
@@ -94,7 +95,9 @@ def change_memory(
         if text_changed:
             remove_from_indexes([row.pk])
             add_to_indexes(row, ready, embedded, moment)
-        elif target is not None:
+        elif "occurred_at" in changes:
+            replace_times(row)
+        if target is not None and not text_changed:
             move_scope(row)
             reseal_token_vectors(row, sealed_for=sealed_for)
         return row
@@ -175,8 +178,9 @@ def save_unique(row: Memory) -> None:
 
 
 def add_to_indexes(row: Memory, ready: Ready, embedded: Embedded | None, moment: datetime) -> None:
-    """Put a row into postings and vectors, or queue its vector."""
+    """Put a row into postings, times and vectors, or queue its vector."""
     insert_postings([(row, ready.terms, ready.length)])
+    insert_times([row])
     if embedded is None:
         queue_vectors([row.pk], now=moment)
     else:

@@ -23,6 +23,7 @@ from memory.models import (
 from memory.ports import TokenMatrix, Vectors
 from memory.services.actors import Actor, Target
 from memory.services.drafts import Ready
+from memory.services.times import insert_times, remove_times
 from memory.services.token_vectors import insert_token_vectors, remove_token_vectors
 from memory.text.tokens import ANALYZER_VERSION
 from memory.text.vectors import vector_text
@@ -104,7 +105,7 @@ def build_row(ready: Ready, *, actor: Actor, target: Target, now: datetime, sess
 def insert_rows(
     rows: Sequence[Memory], ready: Sequence[Ready], *, embedded: Embedded | None, now: datetime
 ) -> set[UUID]:
-    """Insert rows with their sources, labels, postings and vectors, leaving out those that a constraint refuses.
+    """Insert rows with their sources, labels, postings, times and vectors, leaving out those that a constraint refuses.
 
     Args:
         rows: unsaved rows of the current owner, in an order that all writers share (constraint keys sorted).
@@ -124,6 +125,7 @@ def insert_rows(
     MemorySource.objects.bulk_create([source_of(row, agent_id=row.agent_id, now=now) for row in inserted])
     _insert_labels((rows[index], ready[index].labels) for index in kept)
     insert_postings([(rows[index], ready[index].terms, ready[index].length) for index in kept])
+    insert_times(inserted)
     note_expiry(inserted)
     if embedded is None:
         queue_vectors([row.pk for row in inserted], now=now)
@@ -241,7 +243,7 @@ def call_for_work(job: str, *, due_at: datetime) -> None:
 
 
 def remove_from_indexes(memory_ids: Sequence[UUID]) -> None:
-    """Take memories out of postings, statistics, vectors and token vectors, so that no recall finds them."""
+    """Take memories out of postings, statistics, vectors, token vectors and times, so that no recall finds them."""
     if not memory_ids:
         return
     owner_id = current_owner()
@@ -259,6 +261,7 @@ def remove_from_indexes(memory_ids: Sequence[UUID]) -> None:
             "DELETE FROM memory_memoryvector WHERE owner_id = %s AND memory_id = ANY(%s)", [owner_id, list(memory_ids)]
         )
     remove_token_vectors(memory_ids)
+    remove_times(memory_ids)
     PendingVector.objects.filter(memory_id__in=memory_ids).delete()
 
 

@@ -1,0 +1,249 @@
+"""The time arm: a date phrase in the query opens a window, and what happened in it or speaks of it is found.
+
+How well a memory fits a window is a number from 0 to 1. A span that the memory mentions counts by
+
+    overlap / mention × (1 + √(overlap / window)) / 2
+
+so a mention as precise as the window counts 1, one that lies inside a wider window at least a half, and one that is
+wider than the window only by its share in it. A memory that happened in the window counts a half, whatever it says.
+The best of these is rounded to tenths, so that what tells equally well is ordered by closeness to the query.
+
+A wide window is cut into equal buckets that give their best in turn, so that no single day answers for a year.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+from typing import Any, Final
+from uuid import UUID
+
+from django.db import connection
+
+from memory.models import Status
+from memory.recall.query import Query
+from memory.text.dates import TimeSpan, find_spans
+from memory.text.vectors import vector_text
+
+MOST_WINDOWS: Final = 4
+BUCKETS: Final = 8
+"""Most parts of one window; a part is never shorter than a day."""
+
+# Rows that one search looks at, and rows of those that it may see whose vectors it compares; each bucket has its share.
+SCANNED: Final = 16_000
+KEPT: Final = 2_000
+
+HAPPENED: Final = 0.5
+# Rows of equal fit keep the order that the search gave them by less than any difference of fit.
+TIE: Final = 0.001
+
+# A window that is longer is cut to the time from which the owner has memories.
+LONGEST_WHOLE: Final = timedelta(days=3 * 366)
+# Mentions that begin before the window reach into it only when they are this much longer; longer ones fit too badly.
+LONGEST_MENTION: Final = timedelta(days=400)
+REACH: Final = 8
+
+VISIBLE: Final = "m.status = %(live)s AND (m.expires_at IS NULL OR m.expires_at > %(now)s)"
+OVERLAP: Final = "extract(epoch FROM least(t.ends_at, b.closes) - greatest(t.starts_at, b.opens))::float8"
+MENTION: Final = "extract(epoch FROM t.ends_at - t.starts_at)::float8"
+WINDOW: Final = "extract(epoch FROM b.closes - b.opens)::float8"
+# The inner queries bound what is scanned, whatever the filters leave over; they must stay subqueries with a limit.
+SEARCH: Final = f"""
+    WITH bucket AS MATERIALIZED (
+        SELECT * FROM unnest(%(places)s::int[], %(starts)s::timestamptz[], %(ends)s::timestamptz[],
+                             %(reaches)s::timestamptz[], %(opens)s::timestamptz[], %(closes)s::timestamptz[])
+                      AS b (place, starts, ends, reach, opens, closes)
+    ), found AS (
+        SELECT b.place, r.id, r.occurred_at, {HAPPENED}::float8 AS fit
+        FROM bucket b CROSS JOIN LATERAL (
+            SELECT m.id, m.occurred_at FROM (
+                SELECT * FROM memory_memory o
+                WHERE o.owner_id = %(owner)s AND o.occurred_at >= b.starts AND o.occurred_at < b.ends
+                ORDER BY o.occurred_at DESC LIMIT %(scanned)s
+            ) m WHERE {VISIBLE} {{where}} LIMIT %(kept)s
+        ) r
+        UNION ALL
+        SELECT b.place, r.id, r.occurred_at, r.fit
+        FROM bucket b CROSS JOIN LATERAL (
+            SELECT m.id, m.occurred_at, {OVERLAP} / {MENTION} * (1 + sqrt({OVERLAP} / {WINDOW})) / 2 AS fit
+            FROM (
+                SELECT s.memory_id, s.starts_at, s.ends_at FROM memory_mentionedtime s
+                WHERE s.owner_id = %(owner)s AND s.starts_at >= b.reach AND s.starts_at < b.ends AND s.ends_at > b.opens
+                ORDER BY s.starts_at DESC LIMIT %(scanned)s
+            ) t CROSS JOIN LATERAL (
+                SELECT * FROM memory_memory o WHERE o.owner_id = %(owner)s AND o.id = t.memory_id LIMIT 1
+            ) m WHERE {VISIBLE} {{where}} LIMIT %(kept)s
+        ) r
+    ), graded AS (
+        SELECT id, max(occurred_at) AS occurred_at, floor(10 * max(fit) + 0.5) / 10 AS fit, max(place) AS place
+        FROM found GROUP BY id
+    ), placed AS (
+        SELECT g.id, g.fit, g.place, row_number() OVER (
+            PARTITION BY g.place, g.fit ORDER BY {{closeness}} g.occurred_at DESC, g.id
+        ) AS turn
+        FROM graded g {{join}} WHERE g.fit > 0
+    )
+    SELECT id, fit FROM placed ORDER BY fit DESC, turn, place DESC, id LIMIT %(limit)s
+"""
+VECTORS: Final = """LEFT JOIN memory_memoryvector v
+    ON v.owner_id = %(owner)s AND v.memory_id = g.id AND v.space_id = %(space)s"""
+CLOSENESS: Final = "v.vec <=> %(vector)s::halfvec NULLS LAST,"
+EXTENT: Final = """
+    SELECT (SELECT min(occurred_at) FROM memory_memory WHERE owner_id = %(owner)s),
+           (SELECT max(occurred_at) FROM memory_memory WHERE owner_id = %(owner)s),
+           (SELECT min(starts_at) FROM memory_mentionedtime WHERE owner_id = %(owner)s),
+           (SELECT max(starts_at) FROM memory_mentionedtime WHERE owner_id = %(owner)s)
+"""
+GIVEN: Final = """
+    SELECT m.id, m.occurred_at, t.starts_at, t.ends_at
+    FROM memory_memory m LEFT JOIN memory_mentionedtime t ON t.owner_id = m.owner_id AND t.memory_id = m.id
+    WHERE m.owner_id = %(owner)s AND m.id = ANY(%(ids)s::uuid[])
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class _Bucket:
+    """A part of a window, from which mentions begin (in the first part, those too that begin before and reach into it).
+
+    `opens` and `closes` are the whole window's.
+    """
+
+    starts: datetime
+    ends: datetime
+    reach: datetime
+    opens: datetime
+    closes: datetime
+
+
+def windows(text: str, reference: datetime) -> list[TimeSpan]:
+    """Give the windows that the date phrases of a query open, at most four; none for a query without any.
+
+    Args:
+        text: the query.
+        reference: the moment that it is asked from, with a time zone.
+    """
+    return find_spans(text, reference=reference, limit=MOST_WINDOWS)
+
+
+def fit(occurred_at: datetime, mentions: Iterable[tuple[datetime, datetime]], spans: Sequence[TimeSpan]) -> float:
+    """Tell how well a memory fits the best of some windows, in tenths from 0 to 1; see the module for the formula.
+
+    Args:
+        occurred_at: when it happened.
+        mentions: the spans of time that it speaks of, each with the first moment after it.
+        spans: the windows.
+    """
+    best = HAPPENED if any(span.starts_at <= occurred_at < span.ends_at for span in spans) else 0.0
+    for starts_at, ends_at in mentions:
+        for span in spans:
+            overlap = (min(ends_at, span.ends_at) - max(starts_at, span.starts_at)).total_seconds()
+            if overlap > 0:
+                mention = (ends_at - starts_at).total_seconds()
+                window = (span.ends_at - span.starts_at).total_seconds()
+                best = max(best, overlap / mention * (1 + math.sqrt(overlap / window)) / 2)
+    return math.floor(10 * best + 0.5) / 10
+
+
+def search(query: Query, spans: Sequence[TimeSpan], limit: int) -> dict[UUID, float]:
+    """Give the rows that fit the windows best, with how well, best first.
+
+    Rows of equal fit come in turns from the buckets of their window, within a bucket those closest to the query's
+    vector first, or the newest where there is no vector. Their scores fall by less than a thousandth in that order.
+    One statement, two where a window is open; at most 16,000 rows of either table are looked at.
+
+    Args:
+        query: the prepared query, in its owner's scope.
+        spans: see `windows`; without any nothing is found.
+        limit: most rows.
+    """
+    buckets = [bucket for part in _cut(query, spans[:MOST_WINDOWS]) for bucket in _buckets(*part)]
+    if not buckets or limit < 1:
+        return {}
+    where, parameters = _narrowing(query)
+    parameters |= {
+        "places": list(range(len(buckets))),
+        "starts": [one.starts for one in buckets],
+        "ends": [one.ends for one in buckets],
+        "reaches": [one.reach for one in buckets],
+        "opens": [one.opens for one in buckets],
+        "closes": [one.closes for one in buckets],
+        "scanned": SCANNED // len(buckets),
+        "kept": KEPT // len(buckets),
+        "limit": limit,
+    }
+    join = closeness = ""
+    if query.vector is not None:
+        join, closeness = VECTORS, CLOSENESS
+        parameters |= {"vector": vector_text(query.vector), "space": query.space_id}
+    with connection.cursor() as cursor:
+        cursor.execute(SEARCH.format(where=where, join=join, closeness=closeness), parameters)
+        found = cursor.fetchall()
+    return {memory_id: float(fits) - TIE * place / len(found) for place, (memory_id, fits) in enumerate(found)}
+
+
+def complete(query: Query, spans: Sequence[TimeSpan], memory_ids: Sequence[UUID]) -> dict[UUID, float]:
+    """Tell how well given rows fit the windows; rows that do not fit at all are left out.
+
+    A row gets as much as a search would give it, less the thousandth by which those found are ordered.
+    """
+    if not spans or not memory_ids:
+        return {}
+    moments: dict[UUID, datetime] = {}
+    mentions: dict[UUID, list[tuple[datetime, datetime]]] = {}
+    with connection.cursor() as cursor:
+        cursor.execute(GIVEN, {"owner": query.owner_id, "ids": list(memory_ids)})
+        for memory_id, occurred_at, starts_at, ends_at in cursor.fetchall():
+            moments[memory_id] = occurred_at
+            if starts_at is not None:
+                mentions.setdefault(memory_id, []).append((starts_at, ends_at))
+    fits = {memory_id: fit(moment, mentions.get(memory_id, ()), spans) for memory_id, moment in moments.items()}
+    return {memory_id: value - TIE for memory_id, value in fits.items() if value > 0}
+
+
+def _narrowing(query: Query) -> tuple[str, dict[str, Any]]:
+    conditions, parameters = query.filters.conditions()
+    if query.scopes is not None:
+        conditions.append("m.scope = ANY(%(scopes)s::uuid[])")
+        parameters["scopes"] = list(query.scopes)
+    fixed: Mapping[str, Any] = {"owner": query.owner_id, "live": Status.LIVE, "now": query.now}
+    return "".join(f" AND {condition}" for condition in conditions), {**parameters, **fixed}
+
+
+def _cut(query: Query, spans: Sequence[TimeSpan]) -> list[tuple[TimeSpan, datetime, datetime]]:
+    """Give the windows, the very long ones cut to the time from which the owner has memories."""
+    if all(span.ends_at - span.starts_at <= LONGEST_WHOLE for span in spans):
+        return [(span, span.starts_at, span.ends_at) for span in spans]
+    with connection.cursor() as cursor:
+        cursor.execute(EXTENT, {"owner": query.owner_id})
+        known = [moment for moment in cursor.fetchone() if moment is not None]
+    if not known:
+        return []
+    first, last = min(known), max(known) + timedelta(microseconds=1)
+    cut = [
+        (span, max(span.starts_at, first), min(span.ends_at, last))
+        if span.ends_at - span.starts_at > LONGEST_WHOLE
+        else (span, span.starts_at, span.ends_at)
+        for span in spans
+    ]
+    return [(span, starts, ends) for span, starts, ends in cut if starts < ends]
+
+
+def _buckets(span: TimeSpan, starts: datetime, ends: datetime) -> list[_Bucket]:
+    """Cut the part of a window in which the owner has memories into equal parts."""
+    length = ends - starts
+    count = max(1, min(BUCKETS, length // timedelta(days=1)))
+    reach = min(LONGEST_MENTION, REACH * max(length, timedelta(days=1)))
+    earliest = starts - reach if starts - datetime.min.replace(tzinfo=UTC) > reach else starts
+    edges = [*(starts + length * place / count for place in range(count)), ends]
+    return [
+        _Bucket(
+            starts=edges[place],
+            ends=edges[place + 1],
+            reach=earliest if place == 0 else edges[place],
+            opens=span.starts_at,
+            closes=span.ends_at,
+        )
+        for place in range(count)
+    ]
