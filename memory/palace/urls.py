@@ -9,6 +9,7 @@ from memory.palace.views import account, archive, memory, recall, recent, rememb
 app_name = "palace"
 urlpatterns = [
     path("", recall.page, name="recall"),
+    path("suggest/", recall.suggest, name="suggest"),
     path("remember/", remember.page, name="remember"),
     path("recent/", recent.page, name="recent"),
     path("archive/", archive.page, name="archive"),

@@ -170,6 +170,8 @@ _FOREIGN: Final = frozenset(_SPOKEN)
 _PLAIN_ENGLISH: Final = STOP_WORDS[ENGLISH] - _FOREIGN
 _SHARED_WITH_ENGLISH: Final = STOP_WORDS[ENGLISH] & _FOREIGN
 _STRONG: Final = _FOREIGN - _ALSO_IN_ENGLISH
+FUNCTION_WORDS: Final = STOP_WORDS[ENGLISH].union(*STOP_WORDS.values()) - (_ALSO_IN_ENGLISH - STOP_WORDS[ENGLISH])
+"""Function words of all languages that are no words with a meaning in English."""
 _TOLD_BY_LETTERS: Final = frozenset(_LETTERS)
 
 

@@ -18,7 +18,7 @@ from tests.conftest import PASSWORD
 
 
 def search_box(page: Page) -> Any:
-    return page.get_by_role("searchbox", name="What do you want to recall?")
+    return page.get_by_role("combobox", name="What do you want to recall?")
 
 
 def test_log_in_look_round_and_leave(page: Page, alice: Actor, watch: Watch) -> None:
@@ -62,6 +62,19 @@ def test_remember_then_find_while_typing(palace: Page, alice: Actor, watch: Watc
     palace.wait_for_load_state("networkidle")
     reinforcement.flush()
     assert accesses(actor=alice, memory_ids=[_id(memory_id)])[_id(memory_id)][0] == 1
+    assert watch.complaints == []
+
+
+def test_the_box_helps_with_words(palace: Page, furnished: dict[str, str], watch: Watch) -> None:
+    palace.goto("/")
+    search_box(palace).press_sequentially("booking serv", delay=20)
+    expect(palace.locator("#words option").first).to_have_attribute("value", "booking service")
+    expect(palace.get_by_text("Shown for “booking service”")).to_be_visible()
+    expect(palace.locator(".hit mark").first).to_be_visible()
+    search_box(palace).fill("bookign service")
+    palace.locator(".meant a").click()
+    expect(palace).to_have_url(re.compile(r"\?q=booking\+service$"))
+    expect(search_box(palace)).to_have_value("booking service")
     assert watch.complaints == []
 
 

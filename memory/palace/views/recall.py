@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, Final
 
 from django.http import HttpRequest, HttpResponse
@@ -19,6 +19,7 @@ from memory.services.actors import Actor
 from memory.services.clock import now
 from memory.services.memories import ListRequest, list_memories
 from memory.services.recall import Recalled, recall
+from memory.services.suggestions import completed, completions, corrected
 from memory.text.limits import is_blank
 
 ARM_NAMES: Final = {"dense": "meaning", "lexical": "words", "graph": "links between memories", "time": "time"}
@@ -29,7 +30,8 @@ class Results:
     """What stands below the search box.
 
     `state` is `start` (nothing asked), `empty` (nothing stored yet), `found`, `nothing`, `skip` and `unclear` (the
-    question needs no search) or `problem`.
+    question needs no search) or `problem`. `shown_for` is the other question that these results are for, and `meant`
+    one that may have been meant.
     """
 
     state: str
@@ -38,6 +40,8 @@ class Results:
     problem: Problem | None = None
     profile: str = ""
     considered: int = 0
+    shown_for: str = ""
+    meant: RecallState | None = None
 
     @property
     def announcement(self) -> str:
@@ -55,12 +59,13 @@ def page(request: HttpRequest, actor: Actor) -> HttpResponse:
     way back do not, since their address lacks the button's name.
     """
     state = state_of(request.GET)
-    results = _results(actor, state, counts="go" in request.GET)
+    counts = "go" in request.GET
+    results = _results(actor, state, counts=counts, typing=is_partial(request) and not counts)
     status = results.problem.status if results.problem else 200
     context: dict[str, Any] = {"state": state, "results": results, "host": request.build_absolute_uri("/")[:-1]}
     if is_partial(request):
         response = render(request, "palace/recall/results.html", context | {"partial": True}, status=status)
-        response["HX-Push-Url" if "go" in request.GET else "HX-Replace-Url"] = state.address
+        response["HX-Push-Url" if counts else "HX-Replace-Url"] = state.address
         return response
     context |= {
         "profiles": PROFILE_CHOICES,
@@ -71,18 +76,42 @@ def page(request: HttpRequest, actor: Actor) -> HttpResponse:
     return render(request, "palace/recall/page.html", context, status=status)
 
 
-def _results(actor: Actor, state: RecallState, *, counts: bool) -> Results:
+@person_page("GET", "HEAD")
+def suggest(request: HttpRequest, actor: Actor) -> HttpResponse:
+    """Give the options that the search box offers for what was typed so far."""
+    typed = request.GET.get("q", "")
+    return render(request, "palace/recall/options.html", {"options": completions(actor=actor, typed=typed)})
+
+
+def _results(actor: Actor, state: RecallState, *, counts: bool, typing: bool) -> Results:
     if is_blank(state.q):
         any_rows = list_memories(actor=actor, request=ListRequest(), after=None, size=1)
         return Results("start" if any_rows else "empty")
     try:
-        answer = recall(actor=actor, request=state.request(counts=counts))
+        return _search(actor, state, counts=counts, typing=typing)
     except MemoryDisabled:
         raise
     except LociError as error:
         return Results("problem", problem=problem_of(error))
+
+
+def _search(actor: Actor, state: RecallState, *, counts: bool, typing: bool) -> Results:
+    """Search for what was typed, for its completion while it is half a word, or for its correction."""
+    whole = completed(actor=actor, typed=state.q) if typing else None
+    asked = replace(state, q=whole) if whole else state
+    answer = recall(actor=actor, request=asked.request(counts=counts))
     if answer.gate != Verdict.RECALL:
         return Results(str(answer.gate))
+    other = None if whole else corrected(actor=actor, query=state.q)
+    meant = replace(state, q=other) if other else None
+    if meant and not answer.hits:
+        again = recall(actor=actor, request=meant.request(counts=counts))
+        if again.gate == Verdict.RECALL and again.hits:
+            return _shown(again, shown_for=meant.q)
+    return replace(_shown(answer, shown_for=whole or ""), meant=meant)
+
+
+def _shown(answer: Recalled, *, shown_for: str) -> Results:
     moment = now()
     hits = [hit_view(hit, place, moment) for place, hit in enumerate(answer.hits, start=1)]
     return Results(
@@ -91,6 +120,7 @@ def _results(actor: Actor, state: RecallState, *, counts: bool) -> Results:
         notices=_notices(answer),
         profile=answer.profile,
         considered=answer.considered,
+        shown_for=shown_for,
     )
 
 
