@@ -133,6 +133,12 @@ class LanguageModelUnavailable(ProviderUnavailable):
     code = "llm.unavailable"
 
 
+class RerankerUnavailable(ProviderUnavailable):
+    """The reranker did not answer usably. Hits keep the order that they had."""
+
+    code = "reranker.unavailable"
+
+
 class KeysUnavailable(LociError):
     """The keys that protect stored text cannot be used. No text can be read or written."""
 

@@ -187,3 +187,45 @@ class Clock(Protocol):
 
     def now(self) -> datetime:
         """Give the present moment, aware, in UTC."""
+
+
+@runtime_checkable
+class Reranker(Protocol):
+    """Scores how well texts answer a query, reading each together with the query."""
+
+    @property
+    def provider(self) -> str:
+        """Name the kind of provider, for example `onnx` or `http`."""
+
+    @property
+    def model(self) -> str:
+        """Name the model; empty where the provider chooses it."""
+
+    @property
+    def local(self) -> bool:
+        """Tell whether texts stay on this machine; for any other reranker the caller replaces personal data first."""
+
+    @property
+    def prompts(self) -> bool:
+        """Tell whether texts become part of a prompt; the caller then cleans them of instructions first."""
+
+    @property
+    def most_texts(self) -> int:
+        """Give the largest number of texts of one call."""
+
+    def rerank(self, query: str, texts: Sequence[str]) -> NDArray[np.float32]:
+        """Score texts against a query; never call it inside a database transaction.
+
+        Args:
+            query: what is asked, not blank.
+            texts: at most `most_texts`; longer ones are cut to the model's limit.
+
+        Returns:
+            One finite score for each text, in order, the higher the better. Scores of two calls, or of two rerankers,
+            cannot be compared.
+
+        Raises:
+            RerankerUnavailable: the provider fails, times out, or answers with a wrong count, an unknown index or a
+                number that is not finite. Never returns a partial answer.
+            ValueError: more than `most_texts` texts.
+        """

@@ -180,6 +180,31 @@ LLM_ROUTES = env.mapping(
     prax="llm_routing.yaml",
 )
 
+env.section("Reranking")
+RERANKER_PROVIDER = env.choice(
+    "RERANKER_PROVIDER",
+    "none",
+    ("none", "onnx", "fastembed", "http", "llm"),
+    meaning="Who scores hits again for profiles whose reranker is `cross_encoder`: a model in this process, a server, "
+    "or the language model.",
+    prax="RETRIEVAL_RERANK",
+)
+RERANKER_PATH = env.string(
+    "RERANKER_PATH",
+    meaning="Folder with the model, for `onnx` (`model.onnx`, `tokenizer.json`) and `fastembed`. Nothing is fetched.",
+)
+RERANKER_URL = env.string(
+    "RERANKER_URL", meaning="Address of the reranking server, for `http`; `/rerank` is added where it is missing."
+)
+RERANKER_MODEL = env.string("RERANKER_MODEL", meaning="Model name for the reranking server, or for `fastembed`.")
+RERANKER_API_KEY = env.string("RERANKER_API_KEY", meaning="Key for the reranking server.", secret=True)
+RERANKER_TIMEOUT = env.number(
+    "RERANKER_TIMEOUT",
+    5,
+    meaning="Seconds that reranking may add to a recall; after them hits keep the order that they had.",
+    minimum=0.1,
+)
+
 env.section("Jobs and limits")
 LOCI_WORKERS = env.integer("LOCI_WORKERS", 1, meaning="Job processes.", minimum=1, maximum=32)
 RATE_WRITE = env.string("LOCI_RATE_WRITE", "600/min", meaning="Write requests per agent key.")

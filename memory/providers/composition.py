@@ -16,7 +16,7 @@ from memory.crypto.derivation import KEY_BYTES
 from memory.crypto.keyring import Keyring
 from memory.errors import KeysUnavailable
 from memory.models import Owner
-from memory.ports import Embedder, KeyVault, LanguageModel
+from memory.ports import Embedder, KeyVault, LanguageModel, Reranker
 from memory.providers.fastembed_embedder import DEFAULT_MODEL, FastembedEmbedder
 from memory.providers.guarded_embedder import GuardedEmbedder, guarded
 from memory.providers.json_over_http import Limits
@@ -24,8 +24,16 @@ from memory.providers.language_model import ChatLanguageModel
 from memory.providers.llm_routes import Routes
 from memory.providers.master_key import master_key
 from memory.providers.minilm.embedder import MiniLmEmbedder
+from memory.providers.misconfigured import ProviderMisconfigured
 from memory.providers.ollama_embedder import OllamaEmbedder
 from memory.providers.openai_embedder import OpenAiEmbedder
+from memory.providers.rerankers.absent import NoReranker
+from memory.providers.rerankers.cross_encoder_onnx import OnnxCrossEncoder
+from memory.providers.rerankers.fastembed import FastembedCrossEncoder
+from memory.providers.rerankers.guarded import GuardedReranker
+from memory.providers.rerankers.http import LARGEST_ANSWER_BYTES, HttpReranker
+from memory.providers.rerankers.llm_judge import COMPONENT as RERANKING
+from memory.providers.rerankers.llm_judge import LlmJudge
 from memory.providers.stub_embedder import StubEmbedder
 from memory.providers.unavailable import NoEmbedder, NoLanguageModel
 from memory.providers.vault import WrappedVault
@@ -35,6 +43,9 @@ from memory.providers.vault_directory import DirectoryVault
 OPENAI_URL: Final = "https://api.openai.com"
 OPENAI_MODEL: Final = "text-embedding-3-small"
 OLLAMA_MODEL: Final = "nomic-embed-text"
+EXPANSION: Final = "recall_expand"
+# A recall waits for it, so it gets less time than other components.
+EXPANSION_SECONDS: Final = 3.0
 
 
 def open_vault() -> KeyVault:
@@ -98,14 +109,43 @@ def language_model() -> LanguageModel:
         model=settings.LLM_MODEL,
         base_url=settings.LLM_BASE_URL,
         timeout=settings.LLM_TIMEOUT,
+        components={
+            RERANKING: {"tier": "low", "temperature": 0.0, "timeout": settings.RERANKER_TIMEOUT},
+            EXPANSION: {"tier": "low", "temperature": 0.2, "timeout": EXPANSION_SECONDS},
+        },
     )
     return ChatLanguageModel(routes, base_url=settings.LLM_BASE_URL, api_key=settings.LLM_API_KEY)
 
 
+def stays_here(model: LanguageModel, component: str) -> bool:
+    """Tell whether a component's prompts stay on this machine; False where that is not known."""
+    return isinstance(model, ChatLanguageModel) and model.loopback(component)
+
+
+@cache
+def reranker() -> GuardedReranker:
+    """Give this process's reranker, behind its guard; nothing is loaded or connected before its first use.
+
+    Raises:
+        ProviderMisconfigured: the settings of the provider cannot work.
+    """
+    return GuardedReranker(_RERANKERS[settings.RERANKER_PROVIDER]())
+
+
+@cache
+def llm_judge() -> GuardedReranker:
+    """Give the language model as reranker, behind a guard of its own.
+
+    Raises:
+        ProviderMisconfigured: the settings of the language model cannot work.
+    """
+    return GuardedReranker(_judge())
+
+
 def forget_providers() -> None:
     """Build the providers anew at their next use, after the settings have changed."""
-    embedder.cache_clear()
-    language_model.cache_clear()
+    for made in (embedder, language_model, reranker, llm_judge):
+        made.cache_clear()
 
 
 def _limits() -> Limits:
@@ -149,8 +189,43 @@ _EMBEDDERS: Final[Mapping[str, Callable[[], Embedder]]] = {
 }
 
 
+def _judge() -> Reranker:
+    model = language_model()
+    return LlmJudge(model, local=stays_here(model, RERANKING), model=settings.LLM_MODEL)
+
+
+def _http_reranker() -> Reranker:
+    seconds = settings.RERANKER_TIMEOUT
+    return HttpReranker(
+        url=settings.RERANKER_URL,
+        model=settings.RERANKER_MODEL,
+        api_key=settings.RERANKER_API_KEY,
+        limits=Limits(read_seconds=seconds, total_seconds=seconds, response_bytes=LARGEST_ANSWER_BYTES),
+    )
+
+
+def _cross_encoder(kind: type[OnnxCrossEncoder] | type[FastembedCrossEncoder]) -> Reranker:
+    if not settings.RERANKER_PATH:
+        raise ProviderMisconfigured(f"RERANKER_PROVIDER={settings.RERANKER_PROVIDER} needs RERANKER_PATH.")
+    return kind(
+        folder=Path(settings.RERANKER_PATH),
+        model=settings.RERANKER_MODEL,
+        threads=settings.EMBEDDING_THREADS,
+        seconds=settings.RERANKER_TIMEOUT,
+    )
+
+
+_RERANKERS: Final[Mapping[str, Callable[[], Reranker]]] = {
+    "onnx": lambda: _cross_encoder(OnnxCrossEncoder),
+    "fastembed": lambda: _cross_encoder(FastembedCrossEncoder),
+    "http": _http_reranker,
+    "llm": _judge,
+    "none": NoReranker,
+}
+
+
 def _on_setting_changed(*, setting: str, **_: object) -> None:
-    if setting.startswith(("EMBEDDING_", "OLLAMA_", "LLM_")):
+    if setting.startswith(("EMBEDDING_", "OLLAMA_", "LLM_", "RERANKER_")):
         forget_providers()
 
 

@@ -50,6 +50,7 @@ class Routes:
         max_tokens: int = 1024,
         temperature: float | None = 0.2,
         tiers: Mapping[str, str] | None = None,
+        components: Mapping[str, Mapping[str, Any]] | None = None,
     ) -> None:
         """Check everything at once, so that a mistake shows at start and not at the first use.
 
@@ -62,6 +63,7 @@ class Routes:
             max_tokens: upper bound of an answer.
             temperature: sampling temperature, 0 to 2; None leaves it to the server.
             tiers: tier name to model.
+            components: what components of Loci ask for by themselves; an installation's own routes win, key by key.
 
         Raises:
             ProviderMisconfigured: an unknown key or an unusable value, with the component and key in the message.
@@ -76,11 +78,12 @@ class Routes:
         }
         self._default = self._route("LLM defaults", {})
         self._routes: dict[str, Route] = {}
-        for component in {**PUBLISHED, **routes}:
+        given = {**PUBLISHED, **(components or {})}
+        for component in {**given, **routes}:
             where = f"LLM_ROUTES: {component[:LONGEST_NAME]}"
             own = routes.get(component, {})
             _check_keys(where, own)
-            self._routes[component] = self._route(where, {**PUBLISHED.get(component, {}), **own})
+            self._routes[component] = self._route(where, {**given.get(component, {}), **own})
 
     def route(self, component: str) -> Route:
         """Give a component's route; one without settings of its own gets the defaults."""

@@ -17,7 +17,7 @@ from django.db import DatabaseError, InterfaceError, connection
 from memory.crypto.keyring import keyring
 from memory.errors import LociError
 from memory.models import DueWork, EmbeddingSpace, SpaceState
-from memory.providers.composition import embedder, vault_used_before
+from memory.providers.composition import embedder, reranker, vault_used_before
 from memory.services.clock import now
 from memory.services.findings import Finding, worst
 from memory.services.jobs import RUN_DUE_WORK
@@ -74,7 +74,7 @@ def health() -> dict[str, Any]:
 def health_findings() -> list[Finding]:
     """Run the checks; the same as `health`, with remedies."""
     findings, work = _database_findings()
-    findings += [_keys(owners=work is not None and work.owners), _language_model(), _memory_switch()]
+    findings += [_keys(owners=work is not None and work.owners), _language_model(), _reranker(), _memory_switch()]
     if settings.EMBEDDED_DATABASE:
         findings.append(_disk())
     return findings
@@ -245,6 +245,25 @@ def _language_model() -> Finding:
     if settings.LLM_BASE_URL:
         return Finding("language model", "ok", "A language model is configured.")
     return Finding("language model", "ok", "No language model is configured: rules do its work.")
+
+
+def _reranker() -> Finding:
+    name = "reranker"
+    if settings.RERANKER_PROVIDER == "none":
+        return Finding(name, "ok", "No reranker is configured: hits keep the order of their profile.")
+    try:
+        model = reranker()
+    except LociError as error:
+        return Finding(name, "failing", error.message, "Correct the RERANKER_ settings and restart.")
+    this = f"{model.provider}/{model.model}" if model.model else model.provider
+    if settings.RERANKER_PROVIDER == "llm" and not settings.LLM_BASE_URL:
+        detail = "The language model is to rerank, but none is configured: hits keep the order of their profile."
+        return Finding(name, "degraded", detail, "Set LLM_BASE_URL and LLM_MODEL.")
+    state = model.state()
+    if state.status == "failing":
+        detail = f"{this} fails: {state.reason or 'no reason given'} Hits keep the order of their profile."
+        return Finding(name, "degraded", detail, "Check the reranker; it is tried again.")
+    return Finding(name, "ok", f"{this} is configured.")
 
 
 def _memory_switch() -> Finding:

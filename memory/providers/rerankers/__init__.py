@@ -1,0 +1,1 @@
+"""Rerankers: a cross-encoder in this process, one behind HTTP, and a language model as judge."""
