@@ -12,7 +12,7 @@ _NAME: Final = re.compile(r"\b[A-Z][a-z]{2,}\b")
 _OPEN: Final = re.compile(
     r"\b(how|why|what do you|tell me about|describe|explain|feel|prefer|think|opinion|style|approach)\b", re.IGNORECASE
 )
-_QUOTED: Final = re.compile(r'"|“|”')
+_QUOTED: Final = re.compile('["“”„«»「」『』]')
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,7 +25,7 @@ class Intent:
 
 NEUTRAL: Final = Intent(("neutral",), {})
 # Engram's published balance of words and meaning.
-_ENGRAM_NEUTRAL: Final = Intent(("neutral",), {"lexical": 0.4, "dense": 0.6, "graph": 0.2})
+_ENGRAM_NEUTRAL: Final = Intent(("neutral",), {"lexical": 0.4, "dense": 0.6, "graph": 0.2, "time": 0.1})
 
 
 def prax_intent(query: str) -> Intent:
@@ -59,13 +59,15 @@ _ENGRAM_SIGNS: Final[Mapping[str, re.Pattern[str]]] = {
         "factual": r"\bwhat is\b|\bwhich\b|\bwho\b|\bwhere\b|\bport\b|\bversion\b|\bhow many\b|\bhow much\b",
     }.items()
 }
-_ENGRAM_WEIGHTS: Final[Mapping[str, tuple[float, float, float]]] = {
-    "factual": (0.50, 0.30, 0.10),
-    "procedural": (0.30, 0.35, 0.15),
-    "causal": (0.20, 0.30, 0.35),
-    "episodic": (0.25, 0.25, 0.15),
-    "exploratory": (0.20, 0.40, 0.20),
-    "reflective": (0.15, 0.30, 0.15),
+# Words, meaning, graph and time as published; its fifth number, for emotion, belongs to an arm that is not there.
+_ENGRAM_ARMS: Final = ("lexical", "dense", "graph", "time")
+_ENGRAM_WEIGHTS: Final[Mapping[str, tuple[float, float, float, float]]] = {
+    "factual": (0.50, 0.30, 0.10, 0.05),
+    "procedural": (0.30, 0.35, 0.15, 0.10),
+    "causal": (0.20, 0.30, 0.35, 0.10),
+    "episodic": (0.25, 0.25, 0.15, 0.25),
+    "exploratory": (0.20, 0.40, 0.20, 0.10),
+    "reflective": (0.15, 0.30, 0.15, 0.10),
 }
 
 
@@ -75,8 +77,8 @@ def engram_intent(query: str) -> Intent:
     if not signs:
         return _ENGRAM_NEUTRAL
     columns = zip(*(_ENGRAM_WEIGHTS[name] for name in signs), strict=True)
-    lexical, dense, graph = (sum(column) / len(signs) for column in columns)
-    return Intent(tuple(signs), {"lexical": lexical, "dense": dense, "graph": graph})
+    means = (sum(column) / len(signs) for column in columns)
+    return Intent(tuple(signs), dict(zip(_ENGRAM_ARMS, means, strict=True)))
 
 
 def intent_of(query: str, table: str) -> Intent:

@@ -40,6 +40,29 @@ def test_engram_intents(query: str, sign: str) -> None:
     assert sign in engram_intent(query).signs
 
 
+@pytest.mark.parametrize(
+    ("query", "weights"),
+    [
+        ("which one", (0.50, 0.30, 0.10, 0.05)),
+        ("set up the server", (0.30, 0.35, 0.15, 0.10)),
+        ("because of the rain", (0.20, 0.30, 0.35, 0.10)),
+        ("two days ago", (0.25, 0.25, 0.15, 0.25)),
+        ("other options", (0.20, 0.40, 0.20, 0.10)),
+        ("reflect on the week", (0.15, 0.30, 0.15, 0.10)),
+        ("which one, two days ago", (0.375, 0.275, 0.125, 0.15)),
+    ],
+)
+def test_engram_weights(query: str, weights: tuple[float, ...]) -> None:
+    factors = engram_intent(query).factors
+    assert tuple(factors) == ("lexical", "dense", "graph", "time")
+    assert tuple(factors.values()) == pytest.approx(weights)
+
+
+@pytest.mark.parametrize("query", ["„E-4“", "«E-4»", "「东京」"])
+def test_quotation_marks_of_any_style_ask_for_words(query: str) -> None:
+    assert prax_intent(query).signs[0] == "quoted_or_identifier"
+
+
 def test_gibberish_is_neutral() -> None:
     assert engram_intent("xyzzy plugh").signs == ("neutral",)
     assert intent_of("why Alice", "none").factors == {}
