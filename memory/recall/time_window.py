@@ -8,7 +8,8 @@ so a mention as precise as the window counts 1, one that lies inside a wider win
 wider than the window only by its share in it. A memory that happened in the window counts a half, whatever it says.
 The best of these is rounded to tenths, so that what tells equally well is ordered by closeness to the query.
 
-A wide window is cut into equal buckets that give their best in turn, so that no single day answers for a year.
+A wide window is cut into equal buckets that give their best in turn, so that no single day answers for a year. Where
+it holds more rows than can be compared, each eighth of a bucket gives its newest.
 """
 
 from __future__ import annotations
@@ -16,7 +17,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from datetime import UTC, datetime, timedelta
+from datetime import datetime, timedelta
 from typing import Any, Final
 from uuid import UUID
 
@@ -30,17 +31,19 @@ from memory.text.vectors import vector_text
 MOST_WINDOWS: Final = 4
 BUCKETS: Final = 8
 """Most parts of one window; a part is never shorter than a day."""
+SLICES: Final = 4
+"""How many parts of a bucket are looked at on their own in a window that holds too many rows."""
 
-# Rows that one search looks at, and rows of those that it may see whose vectors it compares; each bucket has its share.
-SCANNED: Final = 16_000
-KEPT: Final = 2_000
+# Rows of either table that one search looks at, and rows of those that it may see whose vectors it compares.
+SCANNED: Final = 8_000
+KEPT: Final = 800
 
 HAPPENED: Final = 0.5
 # Rows of equal fit keep the order that the search gave them by less than any difference of fit.
 TIE: Final = 0.001
 
-# A window that is longer is cut to the time from which the owner has memories.
-LONGEST_WHOLE: Final = timedelta(days=3 * 366)
+# A longer window is surveyed first: where its rows lie, and whether it holds too many.
+NARROW: Final = timedelta(days=BUCKETS)
 # Mentions that begin before the window reach into it only when they are this much longer; longer ones fit too badly.
 LONGEST_MENTION: Final = timedelta(days=400)
 REACH: Final = 8
@@ -49,15 +52,19 @@ VISIBLE: Final = "m.status = %(live)s AND (m.expires_at IS NULL OR m.expires_at 
 OVERLAP: Final = "extract(epoch FROM least(t.ends_at, b.closes) - greatest(t.starts_at, b.opens))::float8"
 MENTION: Final = "extract(epoch FROM t.ends_at - t.starts_at)::float8"
 WINDOW: Final = "extract(epoch FROM b.closes - b.opens)::float8"
+PLACE: Final = (
+    "b.base + least(b.buckets - 1, greatest(0, floor(extract(epoch FROM {moment} - b.first)::float8 / b.width)))::int"
+)
 # The inner queries bound what is scanned, whatever the filters leave over; they must stay subqueries with a limit.
 SEARCH: Final = f"""
-    WITH bucket AS MATERIALIZED (
-        SELECT * FROM unnest(%(places)s::int[], %(starts)s::timestamptz[], %(ends)s::timestamptz[],
-                             %(reaches)s::timestamptz[], %(opens)s::timestamptz[], %(closes)s::timestamptz[])
-                      AS b (place, starts, ends, reach, opens, closes)
+    WITH slice AS MATERIALIZED (
+        SELECT * FROM unnest(%(starts)s::timestamptz[], %(ends)s::timestamptz[], %(reaches)s::timestamptz[],
+                             %(untils)s::timestamptz[], %(opens)s::timestamptz[], %(closes)s::timestamptz[],
+                             %(firsts)s::timestamptz[], %(widths)s::float8[], %(bases)s::int[], %(buckets)s::int[])
+                      AS b (starts, ends, reach, until, opens, closes, first, width, base, buckets)
     ), found AS (
-        SELECT b.place, r.id, r.occurred_at, {HAPPENED}::float8 AS fit
-        FROM bucket b CROSS JOIN LATERAL (
+        SELECT {PLACE.format(moment="r.occurred_at")} AS place, r.id, r.occurred_at, {HAPPENED}::float8 AS fit
+        FROM slice b CROSS JOIN LATERAL (
             SELECT m.id, m.occurred_at FROM (
                 SELECT * FROM memory_memory o
                 WHERE o.owner_id = %(owner)s AND o.occurred_at >= b.starts AND o.occurred_at < b.ends
@@ -65,12 +72,14 @@ SEARCH: Final = f"""
             ) m WHERE {VISIBLE} {{where}} LIMIT %(kept)s
         ) r
         UNION ALL
-        SELECT b.place, r.id, r.occurred_at, r.fit
-        FROM bucket b CROSS JOIN LATERAL (
-            SELECT m.id, m.occurred_at, {OVERLAP} / {MENTION} * (1 + sqrt({OVERLAP} / {WINDOW})) / 2 AS fit
+        SELECT {PLACE.format(moment="r.starts_at")}, r.id, r.occurred_at, r.fit
+        FROM slice b CROSS JOIN LATERAL (
+            SELECT m.id, m.occurred_at, t.starts_at,
+                   {OVERLAP} / {MENTION} * (1 + sqrt({OVERLAP} / {WINDOW})) / 2 AS fit
             FROM (
                 SELECT s.memory_id, s.starts_at, s.ends_at FROM memory_mentionedtime s
-                WHERE s.owner_id = %(owner)s AND s.starts_at >= b.reach AND s.starts_at < b.ends AND s.ends_at > b.opens
+                WHERE s.owner_id = %(owner)s AND s.starts_at >= b.reach AND s.starts_at < b.until
+                  AND s.ends_at > b.opens
                 ORDER BY s.starts_at DESC LIMIT %(scanned)s
             ) t CROSS JOIN LATERAL (
                 SELECT * FROM memory_memory o WHERE o.owner_id = %(owner)s AND o.id = t.memory_id LIMIT 1
@@ -90,11 +99,23 @@ SEARCH: Final = f"""
 VECTORS: Final = """LEFT JOIN memory_memoryvector v
     ON v.owner_id = %(owner)s AND v.memory_id = g.id AND v.space_id = %(space)s"""
 CLOSENESS: Final = "v.vec <=> %(vector)s::halfvec NULLS LAST,"
-EXTENT: Final = """
-    SELECT (SELECT min(occurred_at) FROM memory_memory WHERE owner_id = %(owner)s),
-           (SELECT max(occurred_at) FROM memory_memory WHERE owner_id = %(owner)s),
-           (SELECT min(starts_at) FROM memory_mentionedtime WHERE owner_id = %(owner)s),
-           (SELECT max(starts_at) FROM memory_mentionedtime WHERE owner_id = %(owner)s)
+SURVEY: Final = """
+    SELECT (SELECT min(o.occurred_at) FROM memory_memory o
+            WHERE o.owner_id = %(owner)s AND o.occurred_at >= w.starts AND o.occurred_at < w.ends),
+           (SELECT max(o.occurred_at) FROM memory_memory o
+            WHERE o.owner_id = %(owner)s AND o.occurred_at >= w.starts AND o.occurred_at < w.ends),
+           (SELECT count(*) FROM (
+                SELECT FROM memory_memory o
+                WHERE o.owner_id = %(owner)s AND o.occurred_at >= w.starts AND o.occurred_at < w.ends
+                LIMIT %(enough)s
+            ) AS counted),
+           (SELECT count(*) FROM (
+                SELECT FROM memory_mentionedtime s
+                WHERE s.owner_id = %(owner)s AND s.starts_at >= w.starts AND s.starts_at < w.ends
+                LIMIT %(enough)s
+            ) AS counted)
+    FROM unnest(%(starts)s::timestamptz[], %(ends)s::timestamptz[]) WITH ORDINALITY AS w (starts, ends, number)
+    ORDER BY w.number
 """
 GIVEN: Final = """
     SELECT m.id, m.occurred_at, t.starts_at, t.ends_at
@@ -104,17 +125,44 @@ GIVEN: Final = """
 
 
 @dataclass(frozen=True, slots=True)
-class _Bucket:
-    """A part of a window, from which mentions begin (in the first part, those too that begin before and reach into it).
+class _Window:
+    """A window and where its rows lie: from `first` until before `last`. A crowded one is looked at slice by slice."""
 
-    `opens` and `closes` are the whole window's.
-    """
+    span: TimeSpan
+    first: datetime
+    last: datetime
+    crowded: bool
 
-    starts: datetime
-    ends: datetime
-    reach: datetime
-    opens: datetime
-    closes: datetime
+    @property
+    def buckets(self) -> int:
+        """Give into how many parts the window is cut."""
+        return max(1, min(BUCKETS, (self.last - self.first) // timedelta(days=1)))
+
+    def slices(self, number: int) -> list[dict[str, Any]]:
+        """Give the parts that are looked at, each with what the search must know of its window.
+
+        Mentions that begin before the window belong to its first part, those that begin after all that happened in
+        it to its last.
+        """
+        count = self.buckets * SLICES if self.crowded else 1
+        length = self.last - self.first
+        edges = [*(self.first + length * place / count for place in range(count)), self.last]
+        reach = min(LONGEST_MENTION, REACH * max(self.span.ends_at - self.span.starts_at, timedelta(days=1)))
+        return [
+            {
+                "starts": edges[place],
+                "ends": edges[place + 1],
+                "reaches": self.span.starts_at - reach if place == 0 else edges[place],
+                "untils": self.span.ends_at if place == count - 1 else edges[place + 1],
+                "opens": self.span.starts_at,
+                "closes": self.span.ends_at,
+                "firsts": self.first,
+                "widths": max(length.total_seconds() / self.buckets, 1.0),
+                "bases": number * BUCKETS,
+                "buckets": self.buckets,
+            }
+            for place in range(count)
+        ]
 
 
 def windows(text: str, reference: datetime) -> list[TimeSpan]:
@@ -151,28 +199,21 @@ def search(query: Query, spans: Sequence[TimeSpan], limit: int) -> dict[UUID, fl
 
     Rows of equal fit come in turns from the buckets of their window, within a bucket those closest to the query's
     vector first, or the newest where there is no vector. Their scores fall by less than a thousandth in that order.
-    One statement, two where a window is open; at most 16,000 rows of either table are looked at.
+    One statement, and one more before it where a window is longer than a week; at most 8,000 rows of either table are
+    looked at.
 
     Args:
         query: the prepared query, in its owner's scope.
         spans: see `windows`; without any nothing is found.
         limit: most rows.
     """
-    buckets = [bucket for part in _cut(query, spans[:MOST_WINDOWS]) for bucket in _buckets(*part)]
-    if not buckets or limit < 1:
+    spans = spans[:MOST_WINDOWS]
+    if not spans or limit < 1:
         return {}
+    slices = [one for number, window in enumerate(_surveyed(query, spans)) for one in window.slices(number)]
     where, parameters = _narrowing(query)
-    parameters |= {
-        "places": list(range(len(buckets))),
-        "starts": [one.starts for one in buckets],
-        "ends": [one.ends for one in buckets],
-        "reaches": [one.reach for one in buckets],
-        "opens": [one.opens for one in buckets],
-        "closes": [one.closes for one in buckets],
-        "scanned": SCANNED // len(buckets),
-        "kept": KEPT // len(buckets),
-        "limit": limit,
-    }
+    parameters |= {name: [one[name] for one in slices] for name in slices[0]}
+    parameters |= {"scanned": SCANNED // len(slices), "kept": KEPT // len(slices), "limit": limit}
     join = closeness = ""
     if query.vector is not None:
         join, closeness = VECTORS, CLOSENESS
@@ -211,39 +252,28 @@ def _narrowing(query: Query) -> tuple[str, dict[str, Any]]:
     return "".join(f" AND {condition}" for condition in conditions), {**parameters, **fixed}
 
 
-def _cut(query: Query, spans: Sequence[TimeSpan]) -> list[tuple[TimeSpan, datetime, datetime]]:
-    """Give the windows, the very long ones cut to the time from which the owner has memories."""
-    if all(span.ends_at - span.starts_at <= LONGEST_WHOLE for span in spans):
-        return [(span, span.starts_at, span.ends_at) for span in spans]
+def _surveyed(query: Query, spans: Sequence[TimeSpan]) -> list[_Window]:
+    """Find out where in the wide windows the rows lie, and which windows hold more than can be compared."""
+    if all(span.ends_at - span.starts_at <= NARROW for span in spans):
+        return [_Window(span, span.starts_at, span.ends_at, False) for span in spans]
+    enough = KEPT // len(spans) + 1
     with connection.cursor() as cursor:
-        cursor.execute(EXTENT, {"owner": query.owner_id})
-        known = [moment for moment in cursor.fetchone() if moment is not None]
-    if not known:
-        return []
-    first, last = min(known), max(known) + timedelta(microseconds=1)
-    cut = [
-        (span, max(span.starts_at, first), min(span.ends_at, last))
-        if span.ends_at - span.starts_at > LONGEST_WHOLE
-        else (span, span.starts_at, span.ends_at)
-        for span in spans
-    ]
-    return [(span, starts, ends) for span, starts, ends in cut if starts < ends]
-
-
-def _buckets(span: TimeSpan, starts: datetime, ends: datetime) -> list[_Bucket]:
-    """Cut the part of a window in which the owner has memories into equal parts."""
-    length = ends - starts
-    count = max(1, min(BUCKETS, length // timedelta(days=1)))
-    reach = min(LONGEST_MENTION, REACH * max(length, timedelta(days=1)))
-    earliest = starts - reach if starts - datetime.min.replace(tzinfo=UTC) > reach else starts
-    edges = [*(starts + length * place / count for place in range(count)), ends]
-    return [
-        _Bucket(
-            starts=edges[place],
-            ends=edges[place + 1],
-            reach=earliest if place == 0 else edges[place],
-            opens=span.starts_at,
-            closes=span.ends_at,
+        cursor.execute(
+            SURVEY,
+            {
+                "owner": query.owner_id,
+                "starts": [span.starts_at for span in spans],
+                "ends": [span.ends_at for span in spans],
+                "enough": enough,
+            },
         )
-        for place in range(count)
+        rows = cursor.fetchall()
+    return [
+        _Window(
+            span,
+            first or span.starts_at,
+            last + timedelta(microseconds=1) if last else span.starts_at,
+            max(happened, mentioned) >= enough,
+        )
+        for span, (first, last, happened, mentioned) in zip(spans, rows, strict=True)
     ]
