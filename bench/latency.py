@@ -4,23 +4,21 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
 from bench.synthetic import Generator, Population, build_index, open_space, populate
-from memory.crypto.keyring import keyring
 from memory.errors import InvalidInput
 from memory.ids import new_id
 from memory.models import EmbeddingSpace, owner_scope
 from memory.providers.composition import embedder
 from memory.recall import dense
-from memory.recall.filters import Filters
 from memory.recall.profiles import shipped
-from memory.recall.query import Query, keyed_terms
+from memory.recall.query import Query
 from memory.recall.statistics import owner_statistics
-from memory.services.clock import now
-from memory.services.recall import RecallRequest, search
+from memory.services.recall import RecallRequest, prepare_query, search
 
 WARM_UP = 5
 OTHER_OWNER_ROWS = 5_000
@@ -82,21 +80,8 @@ def _asked(generator: Generator, population: Population, queries: int) -> list[t
 
 
 def _query(population: Population, space: EmbeddingSpace, text: str, vector: Any) -> Query:
-    terms, words = keyed_terms(text, keyring().of(population.actor.owner_id))
-    moment = now()
-    return Query(
-        text=text,
-        owner_id=population.actor.owner_id,
-        scopes=None,
-        terms=terms,
-        words=words,
-        vector=vector,
-        space_id=space.pk,
-        dimension=space.dimension,
-        filters=Filters(),
-        now=moment,
-        reference=moment,
-    )
+    prepared = prepare_query(population.actor, text, RecallRequest(query=text), wants_vector=False)
+    return replace(prepared, vector=vector, space_id=space.pk, dimension=space.dimension)
 
 
 def _time(query: Query) -> float:

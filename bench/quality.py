@@ -1,34 +1,56 @@
-"""Recall quality over conversations: the share of evidence found, without any language model."""
+"""Recall quality: the share of evidence found, without any language model."""
 
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import groupby
 from statistics import fmean
-from typing import Any
+from typing import Any, Final
 from uuid import UUID
 
-from bench.database import new_owner
-from bench.locomo import Conversation, Question, Turn
+from bench.database import analyze, new_owner
+from bench.dataset import Item, Question, Store
+from bench.intervals import interval
 from memory.ids import new_id
 from memory.models import owner_scope
 from memory.recall.profiles import RecallProfile, shipped
+from memory.recall.query import Query
 from memory.services.actors import Actor
 from memory.services.drafts import Draft
 from memory.services.recall import RecallRequest, prepare_query, search
-from memory.services.turns import TurnDraft, ingest_turns
+from memory.services.remember import remember
+from memory.services.turns import MAX_TURNS, TurnDraft, ingest_turns
 
-DEPTH = 20
-CUTS = (5, 10, 20)
+DEPTH: Final = 20
+CUTS: Final = (5, 10, 20)
+# What a run can be made without, and what that changes in the profile.
+ABLATIONS: Final[Mapping[str, Mapping[str, Any]]] = {
+    "spread": {"spread_before": 0.0, "spread_after": 0.0},
+    "priors": {"evidence": False},
+    "late": {"late_interaction": False},
+    "decay": {"half_life_days": {}},
+}
+# What one arm alone is asked without.
+ALONE: Final[Mapping[str, Any]] = {
+    "fusion": "sum",
+    "half_life_days": {},
+    "reranker": "none",
+    "evidence": False,
+    "late_interaction": False,
+    "spread_before": 0.0,
+    "spread_after": 0.0,
+}
+ARMS: Final = ("dense", "lexical", "time")
 
 
 @dataclass(frozen=True, slots=True)
 class Answered:
     """What one question's evidence scored."""
 
-    category: int
+    store: str
+    category: str
     found: dict[int, float]
     hit: float
     reciprocal: float
@@ -37,73 +59,136 @@ class Answered:
 
 @dataclass(slots=True)
 class Corpus:
-    """One conversation as memories: which turn of the data each memory is."""
+    """One store as memories: which item of the data each memory is, and the questions made ready."""
 
+    store: Store
     actor: Actor
-    dia_of: dict[UUID, str] = field(default_factory=dict)
+    item_of: dict[UUID, str] = field(default_factory=dict)
     session_of: dict[str, str] = field(default_factory=dict)
+    prepared: list[tuple[Question, Query]] = field(default_factory=list)
 
 
 def measure(
-    conversations: Sequence[Conversation], *, profile: str, arm: str | None, tell: Callable[[str], None]
+    stores: Sequence[Store],
+    *,
+    profile: str,
+    arm: str | None = None,
+    without: Sequence[str] = (),
+    tell: Callable[[str], None],
 ) -> dict[str, Any]:
-    """Ingest every conversation for an owner of its own, ask its questions and average.
+    """Store everything for an owner each, ask the questions and average.
 
     Args:
-        conversations: the data.
+        stores: the data.
         profile: name of the shipped profile.
         arm: ask this arm alone; None asks the whole profile.
+        without: parts left out, of `ABLATIONS` and `ARMS`.
         tell: told of progress.
     """
-    chosen = _profile(profile, arm)
-    answered: list[Answered] = []
-    ingested, seconds = 0, 0.0
-    for conversation in conversations:
-        begun = time.perf_counter()
-        corpus = ingest(conversation)
-        seconds += time.perf_counter() - begun
-        ingested += len(conversation.turns)
-        answered += [ask(corpus, question, chosen) for question in conversation.questions]
-        tell(f"{conversation.sample_id}: {len(conversation.turns)} turns, {len(conversation.questions)} questions")
+    begun = time.perf_counter()
+    corpora = ingest_all(stores, tell=tell)
+    seconds = time.perf_counter() - begun
+    answered = ask_all(corpora, adapted(profile, arm=arm, without=without))
+    count = sum(len(store.items) for store in stores)
     return {
-        **_averages(answered),
+        **averages(answered),
+        "interval": {name: interval(answered, value) for name, value in MEASURES.items()},
         "n": len(answered),
         "profile": profile,
         "arm": arm,
-        "turns": ingested,
-        "ingest_turns_per_s": round(ingested / seconds, 1),
-        "by_category": {
-            str(category): {**_averages(list(group)), "n": len(group)}
-            for category, group in _by_category(answered).items()
-        },
+        "without": list(without),
+        "memories": count,
+        "ingest_per_s": round(count / seconds, 1),
+        "by_category": _grouped(answered, lambda one: one.category),
+        "by_store": _grouped(answered, lambda one: one.store),
     }
 
 
-def ingest(conversation: Conversation) -> Corpus:
-    """Store a conversation's turns, session by session, through the service that agents use."""
-    corpus = Corpus(new_owner())
-    for session, group in groupby(conversation.turns, key=lambda turn: turn.session):
-        turns = list(group)
-        answer = ingest_turns(actor=corpus.actor, session=session, turns=[_draft(turn) for turn in turns])
-        for turn, result in zip(turns, answer.turns, strict=True):
-            if result.memory_id is None:
-                raise RuntimeError(f"turn {turn.dia_id} was refused: {result.error}")
-            corpus.dia_of[result.memory_id] = turn.dia_id
-            corpus.session_of[turn.dia_id] = session
+def ingest_all(stores: Sequence[Store], *, tell: Callable[[str], None]) -> list[Corpus]:
+    """Store the data through the services that agents use, and make the questions ready."""
+    corpora = []
+    for store in stores:
+        corpora.append(_ingest(store))
+        tell(f"{store.name}: {len(store.items)} memories, {len(store.questions)} questions")
+    analyze()
+    return corpora
+
+
+def _ingest(store: Store) -> Corpus:
+    corpus = Corpus(store, new_owner())
+    for session, group in groupby(store.items, key=lambda item: item.session):
+        items = list(group)
+        if session is None:
+            for item in items:
+                corpus.item_of[remember(actor=corpus.actor, draft=_draft(item)).memory_id] = item.id
+                corpus.session_of[item.id] = item.id
+            continue
+        for start in range(0, len(items), MAX_TURNS):
+            chunk = items[start : start + MAX_TURNS]
+            drafts = [TurnDraft(draft=_draft(item)) for item in chunk]
+            answer = ingest_turns(actor=corpus.actor, session=session, turns=drafts)
+            for item, result in zip(chunk, answer.turns, strict=True):
+                if result.memory_id is None:
+                    raise RuntimeError(f"turn {item.id} was refused: {result.error}")
+                corpus.item_of[result.memory_id] = item.id
+                corpus.session_of[item.id] = session
+    corpus.prepared = [(question, _prepare(corpus.actor, question.text)) for question in store.questions]
     return corpus
 
 
-def ask(corpus: Corpus, question: Question, profile: RecallProfile) -> Answered:
-    """Ask one question and compare what was found with its evidence."""
-    request = RecallRequest(query=question.text, reinforce=False, record=False)
-    query = prepare_query(corpus.actor, question.text, request, wants_vector="dense" in profile.arms)
-    with owner_scope(corpus.actor.owner_id):
-        answer = search(query, profile, request, new_id())
-    ranked = [corpus.dia_of[hit.memory.pk] for hit in answer.hits]
-    places = [place for place, dia_id in enumerate(ranked, start=1) if dia_id in question.evidence]
-    sessions = list(dict.fromkeys(corpus.session_of[dia_id] for dia_id in ranked))[:5]
-    wanted = {corpus.session_of[dia_id] for dia_id in question.evidence}
+def _draft(item: Item) -> Draft:
+    speaker = item.speaker if item.session is not None else None
+    role = item.role if item.session is not None else ""
+    return Draft(text=item.text, speaker=speaker, role=role, kind=item.kind, occurred_at=item.at)
+
+
+def _prepare(actor: Actor, text: str) -> Query:
+    return prepare_query(actor, text, RecallRequest(query=text))
+
+
+def adapted(profile: str, *, arm: str | None = None, without: Sequence[str] = ()) -> RecallProfile:
+    """Give a shipped profile at the bench's depth, with one arm alone or without some of its parts."""
+    chosen = replace(shipped(profile), limit=DEPTH)
+    if arm is not None:
+        plain: Any = {
+            "fusion": "sum",
+            "half_life_days": {},
+            "reranker": "none",
+            "evidence": False,
+            "late_interaction": False,
+        }
+        chosen = replace(chosen, arms=(arm,), weights={arm: 1.0}, spread_before=0.0, spread_after=0.0, **plain)
+    for part in without:
+        changes = ABLATIONS.get(part)
+        if changes is not None:
+            chosen = replace(chosen, **changes)
+        elif part in ARMS:
+            chosen = replace(chosen, arms=tuple(name for name in chosen.arms if name != part))
+        else:
+            raise ValueError(f"There is nothing called {part!r} to leave out: {', '.join((*ABLATIONS, *ARMS))}.")
+    return chosen
+
+
+def ask_all(corpora: Sequence[Corpus], profile: RecallProfile) -> list[Answered]:
+    """Ask every question of every store."""
+    return list(_answers(corpora, profile))
+
+
+def _answers(corpora: Sequence[Corpus], profile: RecallProfile) -> Iterator[Answered]:
+    for corpus in corpora:
+        for question, query in corpus.prepared:
+            with owner_scope(corpus.actor.owner_id):
+                answer = search(query, profile, RecallRequest(query=question.text), new_id())
+            yield score(corpus, question, [corpus.item_of[hit.memory.pk] for hit in answer.hits])
+
+
+def score(corpus: Corpus, question: Question, ranked: Sequence[str]) -> Answered:
+    """Compare what was found, best first, with a question's evidence."""
+    places = [place for place, item in enumerate(ranked, start=1) if item in question.evidence]
+    sessions = list(dict.fromkeys(corpus.session_of[item] for item in ranked))[:5]
+    wanted = {corpus.session_of[item] for item in question.evidence}
     return Answered(
+        store=corpus.store.name,
         category=question.category,
         found={cut: sum(place <= cut for place in places) / len(question.evidence) for cut in CUTS},
         hit=float(bool(places)),
@@ -112,31 +197,23 @@ def ask(corpus: Corpus, question: Question, profile: RecallProfile) -> Answered:
     )
 
 
-def _profile(name: str, arm: str | None) -> RecallProfile:
-    profile = replace(shipped(name), limit=DEPTH)
-    if arm is None:
-        return profile
-    return replace(profile, arms=(arm,), weights={arm: 1.0}, fusion="sum", half_life_days={}, reranker="none")
+MEASURES: Final[Mapping[str, Callable[[Answered], float]]] = {
+    "r@5": lambda one: one.found[5],
+    "r@10": lambda one: one.found[10],
+    "r@20": lambda one: one.found[20],
+    "hit@20": lambda one: one.hit,
+    "mrr": lambda one: one.reciprocal,
+    "session_r@5": lambda one: one.session_found,
+}
 
 
-def _draft(turn: Turn) -> TurnDraft:
-    return TurnDraft(draft=Draft(text=turn.text, speaker=turn.speaker, role="user", occurred_at=turn.spoken_at))
+def averages(answered: Sequence[Answered]) -> dict[str, float]:
+    """Average every measure over the questions."""
+    return {name: round(fmean(map(value, answered)), 4) if answered else 0.0 for name, value in MEASURES.items()}
 
 
-def _averages(answered: Sequence[Answered]) -> dict[str, float]:
-    def mean(value: Callable[[Answered], float]) -> float:
-        return round(fmean(map(value, answered)), 4) if answered else 0.0
-
-    return {
-        **{f"r@{cut}": mean(lambda one, cut=cut: one.found[cut]) for cut in CUTS},  # type: ignore[misc]
-        "hit@20": mean(lambda one: one.hit),
-        "mrr": mean(lambda one: one.reciprocal),
-        "session_r@5": mean(lambda one: one.session_found),
-    }
-
-
-def _by_category(answered: Sequence[Answered]) -> dict[int, list[Answered]]:
-    groups: dict[int, list[Answered]] = {}
-    for one in sorted(answered, key=lambda one: one.category):
-        groups.setdefault(one.category, []).append(one)
-    return groups
+def _grouped(answered: Sequence[Answered], key: Callable[[Answered], str]) -> dict[str, dict[str, float]]:
+    groups: dict[str, list[Answered]] = {}
+    for one in answered:
+        groups.setdefault(key(one), []).append(one)
+    return {name: {**averages(group), "n": len(group)} for name, group in sorted(groups.items())}

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Final
@@ -17,7 +17,9 @@ SECONDS_A_DAY: Final = 86_400.0
 
 ROWS: Final = """
     SELECT m.id, m.tier, m.kind, m.category, m.importance, m.salience, EXTRACT(EPOCH FROM m.created_at)::float8,
-           coalesce(a.access_count, 0), EXTRACT(EPOCH FROM a.last_accessed)::float8
+           coalesce(a.access_count, 0), EXTRACT(EPOCH FROM a.last_accessed)::float8,
+           m.session_id, m.position, m.token_count, m.is_question, m.has_time, m.has_number,
+           m.speaker_hashes, m.name_hashes, CASE WHEN m.visibility = 'agent' THEN m.agent_id END
     FROM memory_memory m
     LEFT JOIN memory_memoryaccess a ON a.owner_id = m.owner_id AND a.memory_id = m.id
     WHERE m.owner_id = %(owner)s AND m.id = ANY(%(ids)s::uuid[]) AND m.status = %(live)s
@@ -27,7 +29,10 @@ ROWS: Final = """
 
 @dataclass(frozen=True, slots=True)
 class Candidate:
-    """One row's numbers; moments are seconds since 1970, as making datetimes of hundreds costs a millisecond."""
+    """One row's numbers; moments are seconds since 1970, as making datetimes of hundreds costs a millisecond.
+
+    `sealed_for` is the agent whose own key seals the row, where only that agent may read it.
+    """
 
     memory_id: UUID
     tier: str
@@ -38,6 +43,15 @@ class Candidate:
     created_at: float
     access_count: int
     last_accessed: float | None
+    session_id: UUID | None = None
+    position: int | None = None
+    token_count: int = 0
+    is_question: bool = False
+    has_time: bool = False
+    has_number: bool = False
+    speaker_hashes: Sequence[int] = ()
+    name_hashes: Sequence[int] = ()
+    sealed_for: UUID | None = None
 
     @property
     def is_turn(self) -> bool:

@@ -24,7 +24,8 @@ from memory.crypto.keyring import OwnerRing
 from memory.errors import KeysUnavailable
 from memory.ports import TOKEN_SCALE, Embedder, TokenMatrix, Tokens, Vectors, gives_tokens
 from memory.recall.token_blobs import open_tokens, reduction_of
-from memory.text.tokens import query_terms
+from memory.text.languages import possible_languages
+from memory.text.tokens import terms_of_word
 
 logger = logging.getLogger(__name__)
 
@@ -81,8 +82,10 @@ def embed_query(model: Embedder, redacted: str, ring: OwnerRing) -> tuple[Vector
 
 def query_tokens(text: str, tokens: Tokens, *, reduction: bytes, ring: OwnerRing) -> QueryTokens:
     """Join the tokens of a question with the keyed terms of its words, by which they can be weighed."""
+    languages = possible_languages(text)
     words = [
-        (match.start(), match.end(), tuple(ring.words(query_terms(match.group())))) for match in _WORD.finditer(text)
+        (match.start(), match.end(), tuple(ring.words(terms_of_word(match.group(), languages))))
+        for match in _WORD.finditer(text)
     ]
     terms = []
     place = 0

@@ -36,16 +36,25 @@ BM25 = (
 PRAX_SPARSE = "q.weight * ln(1.5::float8 + 0.5::float8 * p.tf / greatest(p.highest_tf, 1))"
 
 POSTINGS = """
-    FROM unnest(%(terms)s::bigint[], %(weights)s::float8[]) AS q (term, weight)
+    FROM unnest(%(terms)s::bigint[], %(weights)s::float8[], %(bits)s::integer[]) AS q (term, weight, bit)
     JOIN memory_lexposting p ON p.owner_id = %(owner)s AND p.term = q.term AND p.live
 """
+
+
+@dataclass(frozen=True, slots=True)
+class WordScore:
+    """A row's lexical score, and which of the query's words stand in it: bit `n` for the model's `n`th term."""
+
+    score: float
+    words: int
 
 
 @dataclass(frozen=True, slots=True)
 class LexicalModel:
     """The weights of a query's terms and the numbers of the scoring formula.
 
-    `best_possible` bounds the score of any row; `skipped` are the terms beyond the budget, rarest first.
+    `frequencies` tells in how many memories every known term stands, also of terms that do not count. `best_possible`
+    bounds the score of any row; `skipped` are the terms beyond the budget, rarest first.
     """
 
     formula: str
@@ -66,22 +75,23 @@ def build_model(query: Query, profile: RecallProfile, owner: OwnerStatistics) ->
     if not found:
         return None
     n = owner.rows
-    frequencies = dict(sorted(found.items(), key=lambda item: (item[1], item[0]))[:MAX_TERMS])
+    rarest = dict(sorted(found.items(), key=lambda item: (item[1], item[0]))[:MAX_TERMS])
     parameters = {"k1": profile.bm25_k1, "b": profile.bm25_b, "average": max(owner.total_length / max(n, 1), 1.0)}
     if profile.lexical == "prax_sparse":
         top = max(query.terms.values())
-        weights = {term: math.log(1.5 + 0.5 * query.terms[term] / top) for term in frequencies}
+        weights = {term: query.shares[term] * math.log(1.5 + 0.5 * query.terms[term] / top) for term in rarest}
         return LexicalModel(
-            PRAX_SPARSE, weights, frequencies, tuple(frequencies), (), parameters, sum(weights.values()) * math.log(2)
+            PRAX_SPARSE, weights, found, tuple(rarest), (), parameters, sum(weights.values()) * math.log(2)
         )
     weights = {
         term: math.log(1 + (max(n, count) - count + 0.5) / (count + 0.5))
+        * query.shares[term]
         * (query.terms[term] if profile.repeat_terms else 1)
-        for term, count in frequencies.items()
+        for term, count in rarest.items()
     }
-    kept, skipped = _within_budget(frequencies, max(LEAST_BUDGET, int(BUDGET_SHARE * n)))
+    kept, skipped = _within_budget(rarest, max(LEAST_BUDGET, int(BUDGET_SHARE * n)))
     best = sum(weights.values()) * (profile.bm25_k1 + 1)
-    return LexicalModel(BM25, weights, frequencies, kept, skipped, parameters, best)
+    return LexicalModel(BM25, weights, found, kept, skipped, parameters, best)
 
 
 def _within_budget(frequencies: Mapping[int, int], budget: int) -> tuple[tuple[int, ...], tuple[int, ...]]:
@@ -94,45 +104,54 @@ def _within_budget(frequencies: Mapping[int, int], budget: int) -> tuple[tuple[i
     return tuple(kept), tuple(skipped)
 
 
-def search(query: Query, model: LexicalModel, limit: int) -> dict[UUID, float]:
+def search(query: Query, model: LexicalModel, limit: int) -> dict[UUID, WordScore]:
     """Score rows by the query's words and give the best, highest first."""
     first = max(limit, COMPLETED) if model.skipped else limit
     scores = _ranked(query, model, model.kept, first)
     if not model.skipped or not scores:
         return scores
     for memory_id, extra in _scored(query, model, model.skipped, list(scores)).items():
-        scores[memory_id] += extra
-    return dict(sorted(scores.items(), key=lambda item: (-item[1], item[0]))[:limit])
+        known = scores[memory_id]
+        scores[memory_id] = WordScore(known.score + extra.score, known.words | extra.words)
+    return dict(sorted(scores.items(), key=lambda item: (-item[1].score, item[0]))[:limit])
 
 
-def complete(query: Query, model: LexicalModel, memory_ids: Sequence[UUID]) -> dict[UUID, float]:
+def complete(query: Query, model: LexicalModel, memory_ids: Sequence[UUID]) -> dict[UUID, WordScore]:
     """Score given rows exactly; rows without any of the words are left out."""
     return _scored(query, model, tuple(model.weights), memory_ids)
 
 
-def _ranked(query: Query, model: LexicalModel, terms: Sequence[int], limit: int) -> dict[UUID, float]:
+def _ranked(query: Query, model: LexicalModel, terms: Sequence[int], limit: int) -> dict[UUID, WordScore]:
     join, where, narrowing = query.narrowing("p")
     statement = (
-        f"SELECT p.memory_id, sum({model.formula}) AS score {POSTINGS} {join} WHERE true {where} "
+        f"SELECT p.memory_id, sum({model.formula}) AS score, bit_or(q.bit) {POSTINGS} {join} WHERE true {where} "
         "GROUP BY p.memory_id ORDER BY score DESC, p.memory_id LIMIT %(limit)s"
     )
     return _run(statement, {**_parameters(query, model, terms), **narrowing, "limit": limit})
 
 
-def _scored(query: Query, model: LexicalModel, terms: Sequence[int], memory_ids: Sequence[UUID]) -> dict[UUID, float]:
+def _scored(
+    query: Query, model: LexicalModel, terms: Sequence[int], memory_ids: Sequence[UUID]
+) -> dict[UUID, WordScore]:
     statement = (
-        f"SELECT p.memory_id, sum({model.formula}) {POSTINGS} AND p.memory_id = ANY(%(ids)s::uuid[]) "
+        f"SELECT p.memory_id, sum({model.formula}), bit_or(q.bit) {POSTINGS} AND p.memory_id = ANY(%(ids)s::uuid[]) "
         "GROUP BY p.memory_id"
     )
     return _run(statement, {**_parameters(query, model, terms), "ids": list(memory_ids)})
 
 
 def _parameters(query: Query, model: LexicalModel, terms: Sequence[int]) -> dict[str, Any]:
-    weights = [model.weights[term] for term in terms]
-    return {"owner": query.owner_id, "terms": list(terms), "weights": weights, **model.parameters}
+    bits = {term: 1 << place for place, term in enumerate(model.weights)}
+    return {
+        "owner": query.owner_id,
+        "terms": list(terms),
+        "weights": [model.weights[term] for term in terms],
+        "bits": [bits[term] for term in terms],
+        **model.parameters,
+    }
 
 
-def _run(statement: str, parameters: Mapping[str, Any]) -> dict[UUID, float]:
+def _run(statement: str, parameters: Mapping[str, Any]) -> dict[UUID, WordScore]:
     with connection.cursor() as cursor:
         cursor.execute(statement, parameters)
-        return {memory_id: float(score) for memory_id, score in cursor.fetchall()}
+        return {memory_id: WordScore(float(score), words) for memory_id, score, words in cursor.fetchall()}

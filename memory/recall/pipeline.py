@@ -1,34 +1,37 @@
-"""The pipeline of one recall, inside the caller's transaction: arms, fusion, decay and boosts, rerank, threshold."""
+"""The pipeline of one recall, inside the caller's transaction: arms, fusion, evidence, decay and boosts, rerank."""
 
 from __future__ import annotations
 
-import logging
-from collections.abc import Callable, Mapping
+import math
+from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Final, TypeVar
+from typing import Final
 from uuid import UUID
 
-from django.db import DatabaseError, connection, transaction
+import numpy as np
+from numpy.typing import NDArray
 
+from memory.crypto.keyring import keyring
 from memory.models import Memory
-from memory.recall import dense, fusion, lexical
+from memory.recall import arms, evidence, fusion, late_interaction, signals
+from memory.recall.arms import Found
 from memory.recall.candidates import Candidate, load_candidates
 from memory.recall.diversity import diversified
 from memory.recall.intent import Intent, intent_of
-from memory.recall.lexical import LexicalModel
+from memory.recall.late_interaction import QueryTokens
+from memory.recall.neighbours import Neighbours, neighbours_of
+from memory.recall.phrases import phrase_counts, phrases_of
 from memory.recall.profiles import PRESENT_ARMS, RecallProfile
 from memory.recall.query import Query
 from memory.recall.scoring import Adjustment, adjustment, relevance
-from memory.recall.statistics import owner_statistics
 from memory.text.tokens import term_frequencies
 
-logger = logging.getLogger(__name__)
-
-T = TypeVar("T")
-
-ARM_TIMEOUT_MS: Final = 3_000
 # Reranking opens texts and is quadratic, so it looks at the head of the list only.
 RERANKED: Final = 50
+# Rows of each arm, best first, whose neighbouring turns become candidates too.
+WITH_NEIGHBOURS: Final = 40
+# Likeliest candidates whose tokens, and those of the turns beside them, are compared with the query's.
+WITH_TOKENS: Final = 50
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,7 +44,10 @@ class ArmHit:
 
 @dataclass(frozen=True, slots=True)
 class Ranked:
-    """One candidate with every number that placed it."""
+    """One candidate with every number that placed it.
+
+    `terms` is what each evidence signal added; it is empty in profiles without evidence priors.
+    """
 
     candidate: Candidate
     arms: Mapping[str, ArmHit]
@@ -49,6 +55,7 @@ class Ranked:
     adjustment: Adjustment
     score: float
     relevance: float
+    terms: Mapping[str, float] = field(default_factory=dict)
 
 
 @dataclass(slots=True)
@@ -65,6 +72,26 @@ class Ranking:
     failed: dict[str, str] = field(default_factory=dict)
 
 
+@dataclass(slots=True)
+class Gathered:
+    """The candidates of one recall before they are weighed."""
+
+    found: Found
+    candidates: dict[UUID, Candidate]
+    neighbours: dict[UUID, Neighbours]
+
+
+@dataclass(frozen=True, slots=True)
+class Placed:
+    """A candidate with its scores: before and after decay and boosts, and its relevance."""
+
+    candidate: Candidate
+    fused: float
+    adjustment: Adjustment
+    score: float
+    relevance: float
+
+
 def rank(query: Query, profile: RecallProfile, *, limit: int) -> Ranking:
     """Rank an owner's memories for a query.
 
@@ -74,124 +101,154 @@ def rank(query: Query, profile: RecallProfile, *, limit: int) -> Ranking:
         limit: most candidates to give back.
     """
     intent = intent_of(query.text, profile.intent)
-    ranking = Ranking([], intent, absent=[arm for arm in profile.arms if arm not in PRESENT_ARMS])
-    arms, model = _ask_arms(query, profile, ranking, limit)
-    weights = {arm: profile.weights.get(arm, 1.0) * intent.factors.get(arm, 1.0) for arm in profile.arms}
-    complete = _complete(query, arms, model, ranking)
-    fused = _fuse(profile, arms, complete, weights)
-    candidates = load_candidates(query, fused)
-    ranking.considered = len(candidates)
-    placed: list[tuple[Candidate, Adjustment, float, float]] = []
-    for memory_id, candidate in candidates.items():
-        likely = relevance(complete.get("dense", {}).get(memory_id), _coverage(memory_id, complete, model))
-        if likely >= profile.threshold:
-            change = adjustment(candidate, profile, query.now)
-            placed.append((candidate, change, change.apply(fused[memory_id]), likely))
-    placed.sort(key=lambda one: (-one[2], one[0].memory_id))
-    head = placed[: RERANKED if profile.reranker == "mmr" else limit]
-    ranks = {
-        name: {memory_id: rank for rank, memory_id in enumerate(fusion.ranking(scores), start=1)}
-        for name, scores in arms.items()
-    }
-    ranking.ranked = [
+    gathered = gather(query, profile, limit=limit)
+    found = gathered.found
+    columns: dict[str, signals.Column] = {}
+    places: dict[UUID, int] = {}
+    if profile.evidence:
+        ground, columns = weigh(gathered, query, profile)
+        places = {memory_id: at for at, memory_id in enumerate(ground.order)}
+        scores = dict(zip(ground.order, evidence.logit(columns).tolist(), strict=True)) if places else {}
+    else:
+        scores = _fuse(profile, found, gathered, _weights(profile, intent))
+    placed = _phrases_first(query, _place(query, profile, gathered, scores))
+    reranks = profile.reranker == "mmr"
+    head = placed[: RERANKED if reranks else limit]
+    ranks = {name: _ranks(asked) for name, asked in found.asked.items()}
+    ranked = [
         Ranked(
-            candidate=candidate,
+            candidate=one.candidate,
             arms={
-                name: ArmHit(ranks[name].get(candidate.memory_id), scores[candidate.memory_id])
-                for name, scores in complete.items()
-                if candidate.memory_id in scores
+                name: ArmHit(ranks[name].get(one.candidate.memory_id), known[one.candidate.memory_id])
+                for name, known in found.complete.items()
+                if one.candidate.memory_id in known
             },
-            fused=fused[candidate.memory_id],
-            adjustment=change,
-            score=final,
-            relevance=likely,
+            fused=one.fused,
+            adjustment=one.adjustment,
+            score=one.score,
+            relevance=one.relevance,
+            terms=evidence.terms(columns, places[one.candidate.memory_id]) if columns else {},
         )
-        for candidate, change, final, likely in head
+        for one in head
     ]
-    if profile.reranker == "mmr":
-        ranking.ranked = _rerank(ranking.ranked, profile)[:limit]
-    return ranking
+    return Ranking(
+        ranked=_rerank(ranked, profile)[:limit] if reranks else ranked,
+        intent=intent,
+        considered=len(gathered.candidates),
+        absent=[arm for arm in profile.arms if arm not in PRESENT_ARMS],
+        failed=found.failed,
+    )
 
 
-def _ask_arms(
-    query: Query, profile: RecallProfile, ranking: Ranking, limit: int
-) -> tuple[dict[str, dict[UUID, float]], LexicalModel | None]:
-    asked = profile.asked_of_arm(limit)
-    arms: dict[str, dict[UUID, float]] = {}
-    model: LexicalModel | None = None
-    with connection.cursor() as cursor:
-        cursor.execute(f"SET LOCAL statement_timeout = {ARM_TIMEOUT_MS}")
-    owner = owner_statistics(query.owner_id)
-    if "dense" in profile.arms:
-        if query.vector is None:
-            ranking.failed["dense"] = "embedder.unavailable"
-        else:
-            exact, width = dense.choose_exact(owner), dense.breadth(owner)
-            found = _guarded("dense", ranking, lambda: dense.search(query, asked, exact=exact, breadth=width))
-            if found is not None:
-                arms["dense"] = found
-    if "lexical" in profile.arms and query.terms:
-
-        def words() -> tuple[LexicalModel | None, dict[UUID, float]]:
-            built = lexical.build_model(query, profile, owner)
-            return built, lexical.search(query, built, asked) if built else {}
-
-        answer = _guarded("lexical", ranking, words)
-        if answer is not None:
-            model, arms["lexical"] = answer
-    return arms, model
+def gather(query: Query, profile: RecallProfile, *, limit: int) -> Gathered:
+    """Ask the arms, add the neighbours of their best rows, score all exactly and load their numbers."""
+    found = arms.ask(query, profile, limit=limit)
+    neighbours: dict[UUID, Neighbours] = {}
+    if profile.spread_before or profile.spread_after:
+        best = {memory_id for asked in found.asked.values() for memory_id in list(asked)[:WITH_NEIGHBOURS]}
+        neighbours = arms.guarded("neighbours", found, lambda: neighbours_of(query, best)) or {}
+    beside = {side for sides in neighbours.values() for side in (sides.before, sides.after) if side is not None}
+    arms.complete(query, found, beside)
+    return Gathered(found, load_candidates(query, found.candidates | beside), neighbours)
 
 
-def _guarded(name: str, ranking: Ranking, run: Callable[[], T]) -> T | None:
-    """Run an arm in a savepoint of its own; a failing one is reported and left out."""
-    try:
-        with transaction.atomic():
-            return run()
-    except DatabaseError as error:
-        logger.warning("recall arm %s failed: %s", name, type(error).__name__)
-        ranking.failed[name] = "arm.failed"
-        return None
+def weigh(gathered: Gathered, query: Query, profile: RecallProfile) -> tuple[signals.Ground, dict[str, signals.Column]]:
+    """Compute the evidence signals of the gathered candidates, the tokens' of the likeliest ones only."""
+    found = gathered.found
+    model = found.model
+    ground = signals.lay_out(
+        gathered.candidates,
+        scores=found.complete,
+        found=found.candidates,
+        words=found.words,
+        weights=list(model.weights.values()) if model else [],
+        neighbours=gathered.neighbours,
+    )
+    columns = signals.signals(ground, query, profile)
+    tokens = query.tokens
+    if profile.late_interaction and tokens is not None and ground.order:
+        likeliest = np.argsort(-evidence.logit(columns), kind="stable")[:WITH_TOKENS]
+        nearest = arms.guarded("late_interaction", found, lambda: _nearest(query, tokens, ground, likeliest))
+        shares = late_interaction.token_weights(
+            tokens, asked=query.terms, frequencies=model.frequencies if model else {}, rows=found.rows
+        )
+        columns |= signals.late_signals(ground, nearest or {}, shares / shares.sum())
+    return ground, columns
 
 
-def _complete(
-    query: Query, arms: Mapping[str, dict[UUID, float]], model: LexicalModel | None, ranking: Ranking
-) -> dict[str, dict[UUID, float]]:
-    """Add the exact scores that one arm's candidates have in the other arm."""
-    complete = {name: dict(scores) for name, scores in arms.items()}
-    every = set().union(*arms.values()) if arms else set()
-    if query.vector is not None and "dense" in arms:
-        missing = sorted(every - set(arms["dense"]))
-        if missing:
-            complete["dense"] |= _guarded("dense", ranking, lambda: dense.complete(query, missing)) or {}
-    if model is not None and "lexical" in arms:
-        unknown = sorted(every - set(arms["lexical"]))
-        if unknown:
-            complete["lexical"] |= _guarded("lexical", ranking, lambda: lexical.complete(query, model, unknown)) or {}
-    return complete
+def _nearest(
+    query: Query, tokens: QueryTokens, ground: signals.Ground, likeliest: NDArray[np.int64]
+) -> dict[UUID, NDArray[np.float32]]:
+    """Compare the query's tokens with those of the likeliest candidates and of the turns beside them."""
+    beside = np.concatenate([likeliest, ground.before[likeliest], ground.after[likeliest]])
+    compared = [ground.candidates[place] for place in dict.fromkeys(beside[beside >= 0].tolist())]
+    return late_interaction.nearest(
+        tokens,
+        [(candidate.memory_id, candidate.sealed_for) for candidate in compared],
+        ring=keyring().of(query.owner_id),
+        space_id=query.space_id or 0,
+    )
 
 
-def _fuse(
-    profile: RecallProfile,
-    arms: Mapping[str, dict[UUID, float]],
-    complete: Mapping[str, dict[UUID, float]],
-    weights: Mapping[str, float],
-) -> dict[UUID, float]:
+def _weights(profile: RecallProfile, intent: Intent) -> dict[str, float]:
+    return {arm: profile.weights.get(arm, 1.0) * intent.factors.get(arm, 1.0) for arm in profile.arms}
+
+
+def _fuse(profile: RecallProfile, found: Found, gathered: Gathered, weights: Mapping[str, float]) -> dict[UUID, float]:
     if profile.fusion == "rrf":
-        return fusion.reciprocal_ranks(arms, weights, k=profile.rrf_k)
-    if profile.fusion == "zscore":
-        return fusion.zscore_sum(complete, weights)
-    scores = dict(complete)
-    if profile.normalise_lexical and scores.get("lexical"):
-        best = max(scores["lexical"].values())
-        scores["lexical"] = {memory_id: score / best for memory_id, score in scores["lexical"].items()}
-    return fusion.weighted_sum(scores, weights)
+        scores = fusion.reciprocal_ranks(found.asked, weights, k=profile.rrf_k)
+    elif profile.fusion == "zscore":
+        scores = fusion.zscore_sum(found.complete, weights)
+    else:
+        known = dict(found.complete)
+        if profile.normalise_lexical and known.get("lexical"):
+            best = max(known["lexical"].values())
+            known["lexical"] = {memory_id: score / best for memory_id, score in known["lexical"].items()}
+        scores = fusion.weighted_sum(known, weights)
+    return _spread(profile, scores, gathered.neighbours)
 
 
-def _coverage(
-    memory_id: UUID, complete: Mapping[str, Mapping[UUID, float]], model: LexicalModel | None
-) -> float | None:
-    score = complete.get("lexical", {}).get(memory_id)
-    return None if score is None or model is None or not model.best_possible else score / model.best_possible
+def _spread(
+    profile: RecallProfile, scores: dict[UUID, float], neighbours: Mapping[UUID, Neighbours]
+) -> dict[UUID, float]:
+    if not neighbours:
+        return scores
+    shared = dict(scores)
+    for memory_id, sides in neighbours.items():
+        for side, part in ((sides.before, profile.spread_before), (sides.after, profile.spread_after)):
+            if side is not None and memory_id in shared:
+                shared[memory_id] += part * scores.get(side, 0.0)
+    return shared
+
+
+def _place(query: Query, profile: RecallProfile, gathered: Gathered, scores: Mapping[UUID, float]) -> list[Placed]:
+    """Apply decay, boosts and the threshold, and sort; ties by id, so that the order is always the same."""
+    found = gathered.found
+    near = found.complete.get("dense", {})
+    placed = []
+    for memory_id, candidate in gathered.candidates.items():
+        likely = relevance(near.get(memory_id), found.coverage(memory_id))
+        if memory_id in scores and likely >= profile.threshold:
+            change = adjustment(candidate, profile, query.now)
+            # On a logit the factors are odds.
+            final = (
+                scores[memory_id] + math.log(change.factor) + change.boost
+                if profile.evidence
+                else change.apply(scores[memory_id])
+            )
+            placed.append(Placed(candidate, scores[memory_id], change, final, likely))
+    placed.sort(key=lambda one: (-one.score, one.candidate.memory_id))
+    return placed
+
+
+def _phrases_first(query: Query, placed: list[Placed]) -> list[Placed]:
+    """Put what holds a quoted phrase of the query as written before what does not."""
+    counts = phrase_counts([one.candidate.memory_id for one in placed], phrases_of(query.text))
+    return sorted(placed, key=lambda one: -counts.get(one.candidate.memory_id, 0)) if counts else placed
+
+
+def _ranks(scores: Mapping[UUID, float]) -> dict[UUID, int]:
+    return {memory_id: rank for rank, memory_id in enumerate(fusion.ranking(scores), start=1)}
 
 
 def _rerank(head: list[Ranked], profile: RecallProfile) -> list[Ranked]:

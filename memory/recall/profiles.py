@@ -44,6 +44,9 @@ class RecallProfile:
         importance_base: the score is multiplied by (base + importance); None leaves importance out.
         salience_weight, access_weight, freshness_weight: what is added per salience, access and freshness
             1 / (1 + age / 30 days) (Praxis).
+        spread_before, spread_after: the part of the score of the turn before, and after, that a turn inherits.
+        evidence: re-rank the candidates by the evidence priors of `memory.recall.evidence`.
+        late_interaction: let the token vectors of question and text take part in that.
         reranker: `none` or `mmr`.
         mmr_lambda: 1 is pure relevance, 0 pure diversity.
         threshold: least relevance, 0-1, of a hit.
@@ -71,6 +74,10 @@ class RecallProfile:
     salience_weight: float = 0.0
     access_weight: float = 0.0
     freshness_weight: float = 0.0
+    spread_before: float = 0.0
+    spread_after: float = 0.0
+    evidence: bool = False
+    late_interaction: bool = False
     reranker: str = "none"
     mmr_lambda: float = 0.7
     threshold: float = 0.0
@@ -96,6 +103,10 @@ SHIPPED: Final[Mapping[str, RecallProfile]] = {
             bm25_b=0.4,
             half_life_days=_STATEMENTS,
             decay_turns=False,
+            spread_before=0.3,
+            spread_after=0.3,
+            evidence=True,
+            late_interaction=True,
         ),
         # Prax: three arms at 2k each, weighted RRF, exp(-ln2/7d * age) on creation, times (0.5 + importance).
         RecallProfile(
@@ -173,6 +184,8 @@ _NUMBERS: Final[Mapping[str, tuple[float, float]]] = {
     "access_weight": (0, 10),
     "freshness_weight": (0, 10),
     "mmr_lambda": (0, 1),
+    "spread_before": (0, 1),
+    "spread_after": (0, 1),
     "threshold": (0, 1),
     "limit": (1, 100),
 }
@@ -183,7 +196,9 @@ _WORDS: Final[Mapping[str, tuple[str, ...]]] = {
     "decay_clock": DECAYS,
     "reranker": RERANKERS,
 }
-_SWITCHES: Final = frozenset({"repeat_terms", "normalise_lexical", "decay_turns", "fallback"})
+_SWITCHES: Final = frozenset(
+    {"repeat_terms", "normalise_lexical", "decay_turns", "fallback", "evidence", "late_interaction"}
+)
 
 
 def with_changes(profile: RecallProfile, changes: Mapping[str, Any]) -> RecallProfile:

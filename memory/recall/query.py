@@ -12,24 +12,38 @@ from uuid import UUID
 from memory.crypto.keyring import OwnerRing
 from memory.ports import Vectors
 from memory.recall.filters import Filters
-from memory.text.tokens import query_terms, term_frequencies
+from memory.recall.late_interaction import QueryTokens
+from memory.text.signals import NOTHING_ASKED, QuerySignals
+from memory.text.tokens import query_shares, term_frequencies
 
 MAX_TERMS: Final = 16
+
+
+@dataclass(frozen=True, slots=True)
+class KeyedTerms:
+    """The keyed terms of a query: how often each stands in it, what share of its word it is, and its plain word."""
+
+    counts: Mapping[int, int]
+    shares: Mapping[int, float]
+    words: Mapping[int, str]
 
 
 @dataclass(frozen=True, slots=True)
 class Query:
     """What the arms are asked.
 
-    `terms` maps keyed terms to how often they stand in the query; `words` maps them back to the plain terms for
-    explanations and is never stored unsealed. `vector` is None where the embedder is unavailable. `reference` is the
-    moment from which the query speaks: what its date words are counted from.
+    `terms` maps keyed terms to how often they stand in the query, and `shares` to how much of its word each stands for,
+    since a word may have a stem in two languages; `words` maps them back to the plain terms for explanations and is
+    never stored unsealed. `vector` is None where the embedder is unavailable. `reference` is the
+    moment from which the query speaks: what its date words are counted from. `asks` says what sort of answer is wanted,
+    and `names` are the keyed names that stand in the query. `tokens` are its token vectors where there are any.
     """
 
     text: str
     owner_id: UUID
     scopes: tuple[UUID, ...] | None
     terms: Mapping[int, int]
+    shares: Mapping[int, float]
     words: Mapping[int, str]
     vector: Vectors | None
     space_id: int | None
@@ -37,6 +51,9 @@ class Query:
     filters: Filters
     now: datetime
     reference: datetime
+    asks: QuerySignals = NOTHING_ASKED
+    names: frozenset[int] = frozenset()
+    tokens: QueryTokens | None = None
 
     def narrowing(self, alias: str) -> tuple[str, str, dict[str, Any]]:
         """Give the join, the further conditions and their parameters that limit an arm's table under an alias."""
@@ -50,12 +67,13 @@ class Query:
         return join, "".join(f" AND {condition}" for condition in conditions), parameters
 
 
-def keyed_terms(text: str, ring: OwnerRing) -> tuple[dict[int, int], dict[int, str]]:
-    """Split a query into keyed terms with their counts, and the plain terms behind them."""
+def keyed_terms(text: str, ring: OwnerRing) -> KeyedTerms:
+    """Split a query into keyed terms."""
     counts: Counter[str] = term_frequencies(text)
-    words = query_terms(text)
-    hashes = ring.words(words)
-    return (
-        {term: max(1, counts[word]) for term, word in zip(hashes, words, strict=True)},
-        dict(zip(hashes, words, strict=True)),
+    shares = query_shares(text)
+    hashes = dict(zip(shares, ring.words(shares), strict=True))
+    return KeyedTerms(
+        counts={hashes[word]: max(1, counts[word]) for word in shares},
+        shares={hashes[word]: share for word, share in shares.items()},
+        words={hashes[word]: word for word in shares},
     )

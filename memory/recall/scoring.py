@@ -35,9 +35,18 @@ class Adjustment:
 
         Factors shrink what is positive and leave a negative z-score where it is, since multiplying it would raise it.
         """
-        factor = self.decay * self.importance
-        scaled = score * factor if score >= 0 else score / factor
-        return scaled + self.salience + self.accesses + self.freshness
+        scaled = score * self.factor if score >= 0 else score / self.factor
+        return scaled + self.boost
+
+    @property
+    def factor(self) -> float:
+        """Give the product of the factors, above zero."""
+        return self.decay * self.importance
+
+    @property
+    def boost(self) -> float:
+        """Give the sum of what is added."""
+        return self.salience + self.accesses + self.freshness
 
 
 def adjustment(candidate: Candidate, profile: RecallProfile, now: datetime) -> Adjustment:

@@ -15,6 +15,7 @@ from memory.privacy import pii
 from memory.providers.composition import embedder
 from memory.recall import fallback
 from memory.recall.gate import Verdict, gate
+from memory.recall.late_interaction import embed_query
 from memory.recall.pipeline import Ranked, Ranking, rank
 from memory.recall.profiles import RecallProfile
 from memory.recall.query import Query, keyed_terms
@@ -29,6 +30,7 @@ from memory.services.profiles import effective_profile
 from memory.services.reinforcement import reinforce
 from memory.services.retention import EXPLANATIONS_KEPT
 from memory.text import limits
+from memory.text.signals import query_signals
 from memory.text.tokens import term_frequencies
 
 MAX_LIMIT: Final = 100
@@ -121,20 +123,23 @@ def prepare_query(actor: Actor, text: str, request: RecallRequest, *, wants_vect
 
 def _without_vector(actor: Actor, text: str, request: RecallRequest) -> Query:
     ring = keyring().of(actor.owner_id)
-    terms, words = keyed_terms(text, ring)
-    moment = now()
+    terms = keyed_terms(text, ring)
+    moment, asks = now(), query_signals(text)
     return Query(
         text=text,
         owner_id=actor.owner_id,
         scopes=read_scopes(actor, request.scope),
-        terms=terms,
-        words=words,
+        terms=terms.counts,
+        shares=terms.shares,
+        words=terms.words,
         vector=None,
         space_id=None,
         dimension=0,
         filters=filters_of(request, actor=actor, ring=ring, at=moment),
         now=moment,
         reference=moment_of(request, "reference_time") or moment,
+        asks=asks,
+        names=frozenset(ring.name(name) for name in asks.names),
     )
 
 
@@ -143,10 +148,11 @@ def _with_vector(query: Query) -> Query:
     try:
         model = embedder()
         space = active_space(model)
-        vector = model.embed([pii.redact(query.text)])[0]
+        ring = keyring().of(query.owner_id)
+        vector, tokens = embed_query(model, pii.redact(query.text), ring)
     except EmbedderUnavailable:
         return query
-    return replace(query, vector=vector, space_id=space.pk, dimension=space.dimension)
+    return replace(query, vector=vector, tokens=tokens, space_id=space.pk, dimension=space.dimension)
 
 
 def search(query: Query, profile: RecallProfile, request: RecallRequest, recall_id: UUID) -> Recalled:
@@ -214,6 +220,7 @@ def _hit(row: Memory, one: Ranked, wanted: set[str]) -> Hit:
         "arms": {name: {"rank": hit.rank, "score": round(hit.score, 6)} for name, hit in one.arms.items()},
         "fused": round(one.fused, 6),
         **{name: round(value, 6) for name, value in asdict(one.adjustment).items()},
+        **({"evidence": {name: round(value, 4) for name, value in one.terms.items()}} if one.terms else {}),
     }
     return Hit(row, one.score, one.relevance, matched, reasons)
 

@@ -108,6 +108,19 @@ class QuerySignals:
     names: tuple[str, ...]
 
 
+NOTHING_ASKED: Final = QuerySignals(
+    asks_when=False,
+    asks_how_many=False,
+    asks_how_long=False,
+    asks_who=False,
+    asks_where=False,
+    asks_why=False,
+    has_time=False,
+    names=(),
+)
+"""The signals of a query that is no question and names nobody."""
+
+
 def text_signals(text: str, *, speaker: str | None = None, analysis: Analysis | None = None) -> TextSignals:
     """Read the signals off a text.
 

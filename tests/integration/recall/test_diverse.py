@@ -40,6 +40,7 @@ def query(actor: Actor, *, space: bool = True) -> Query:
         owner_id=actor.owner_id,
         scopes=None,
         terms={},
+        shares={},
         words={},
         vector=None,
         space_id=active_space().pk if space else None,
