@@ -8,10 +8,16 @@ from uuid import UUID
 
 from django.db import connection
 
+# The partition is named by its remainder and found in the catalogue: looking at the vectors for it would wait for
+# whoever has locked them, and then not only the arm that needs them would fail.
 OWNER: Final = """
     SELECT coalesce(s.n, 0), coalesce(s.total, 0),
-           (SELECT greatest(c.reltuples, 0) FROM memory_memoryvector v JOIN pg_class c ON c.oid = v.tableoid
-            WHERE v.owner_id = %(owner)s LIMIT 1)
+           (SELECT greatest(c.reltuples, 0) FROM pg_inherits i JOIN pg_class c ON c.oid = i.inhrelid
+            WHERE i.inhparent = 'memory_memoryvector'::regclass
+              AND satisfies_hash_partition(
+                  'memory_memoryvector'::regclass,
+                  (SELECT count(*)::int FROM pg_inherits WHERE inhparent = 'memory_memoryvector'::regclass),
+                  right(c.relname, 2)::int, %(owner)s::uuid))
     FROM (SELECT) AS one LEFT JOIN memory_lexstats s ON s.owner_id = %(owner)s
 """
 
