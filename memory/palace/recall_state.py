@@ -14,7 +14,8 @@ from memory.errors import InvalidInput
 from memory.models import Kind
 from memory.palace.presenters import label
 from memory.recall.profiles import SHIPPED
-from memory.services.recall import MAX_LIMIT, RecallRequest
+from memory.services.questions import RecallRequest
+from memory.services.recall import MAX_LIMIT
 from memory.text.limits import CATEGORIES
 
 PROFILE_MEANINGS: Final = {

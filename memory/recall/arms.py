@@ -1,16 +1,19 @@
-"""The arms of a recall, asked one after the other, each in a savepoint with a time-out of its own."""
+"""The arms of a recall, asked one after the other, each in a savepoint with a limit and a time-out of its own."""
 
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Collection, Mapping
-from dataclasses import dataclass, field
-from typing import Final, TypeVar
+from collections.abc import Callable, Collection, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, field, replace
+from typing import TypeVar
 from uuid import UUID
 
-from django.db import DatabaseError, connection, transaction
+from django.db import DatabaseError, connection
+from psycopg.errors import QueryCanceled
 
-from memory.recall import dense, lexical
+from memory.recall import dense, lexical, time_window
+from memory.recall.budgets import OTHERS, TotalBudget, budget_of
 from memory.recall.lexical import LexicalModel, WordScore
 from memory.recall.profiles import RecallProfile
 from memory.recall.query import Query
@@ -20,16 +23,15 @@ logger = logging.getLogger(__name__)
 
 T = TypeVar("T")
 
-ARM_TIMEOUT_MS: Final = 3_000
-
 
 @dataclass(slots=True)
 class Found:
     """What the arms found.
 
     `asked` holds the rows that each arm gave, best first; `complete` adds the exact scores of the other candidates.
-    `model` are the weights of the query's words, and `words` which of them stand in a row. `failed` says of each arm
-    that did not answer, why. `rows` is how many memories the owner has.
+    `model` are the weights of the query's words, and `words` which of them stand in a row. `failed` says of each part
+    that did not answer, why: `arm.timeout`, `arm.failed`, `arm.skipped` when no time was left, or the code of what it
+    needs. `rows` is how many memories the owner has. `total` is the time of the whole recall, which has begun.
     """
 
     asked: dict[str, dict[UUID, float]] = field(default_factory=dict)
@@ -38,6 +40,7 @@ class Found:
     words: dict[UUID, int] = field(default_factory=dict)
     failed: dict[str, str] = field(default_factory=dict)
     rows: int = 0
+    total: TotalBudget = field(default_factory=TotalBudget)
 
     @property
     def candidates(self) -> set[UUID]:
@@ -55,29 +58,37 @@ class Found:
 def ask(query: Query, profile: RecallProfile, *, limit: int) -> Found:
     """Ask every arm that the profile names and this version computes for its best rows."""
     found = Found()
-    asked = profile.asked_of_arm(limit)
+    asked = {arm: min(profile.asked_of_arm(limit), budget_of(arm).rows) for arm in profile.arms}
     with connection.cursor() as cursor:
-        cursor.execute(f"SET LOCAL statement_timeout = {ARM_TIMEOUT_MS}")
+        cursor.execute(f"SET LOCAL statement_timeout = {OTHERS.timeout_ms}")
     owner = owner_statistics(query.owner_id)
     found.rows = owner.rows
     if "dense" in profile.arms:
         if query.vector is None:
             found.failed["dense"] = "embedder.unavailable"
         else:
-            exact, width = dense.choose_exact(owner), dense.breadth(owner)
-            near = guarded("dense", found, lambda: dense.search(query, asked, exact=exact, breadth=width))
+            wanted = asked["dense"]
+            exact = dense.scan_choices.exact(query.owner_id, owner, limit=wanted)
+            width = dense.breadth(owner)
+            near = guarded("dense", found, lambda: dense.search(query, wanted, exact=exact, breadth=width))
             if near is not None:
                 found.asked["dense"] = near
     if "lexical" in profile.arms and query.terms:
 
         def words() -> tuple[LexicalModel | None, dict[UUID, WordScore]]:
             built = lexical.build_model(query, profile, owner)
-            return built, lexical.search(query, built, asked) if built else {}
+            return built, lexical.search(query, built, asked["lexical"]) if built else {}
 
         answer = guarded("lexical", found, words)
         if answer is not None:
             found.model = answer[0]
             found.asked["lexical"] = _scores(found, answer[1])
+    if "time" in profile.arms and query.windows:
+        # The order within a time looks at vectors, which must not fail this arm as well.
+        readable = replace(query, vector=None) if "dense" in found.failed else query
+        timely = guarded("time", found, lambda: time_window.search(readable, query.windows, asked["time"]))
+        if timely is not None:
+            found.asked["time"] = timely
     return found
 
 
@@ -102,14 +113,31 @@ def complete(query: Query, found: Found, further: Collection[UUID] = ()) -> None
         add("dense", lambda unknown: dense.complete(query, unknown))
     if "lexical" in found.asked and model is not None:
         add("lexical", lambda unknown: _scores(found, lexical.complete(query, model, unknown)))
+    if "time" in found.asked:
+        add("time", lambda unknown: time_window.complete(query, query.windows, unknown))
 
 
 def guarded(name: str, found: Found, run: Callable[[], T]) -> T | None:
-    """Run a part of a recall in a savepoint of its own; a failing one is reported and left out."""
+    """Run a part of a recall, which only reads, within its budget; one that fails is reported and left out."""
+    timeout = found.total.timeout_ms(name)
+    if not timeout:
+        found.failed[name] = "arm.skipped"
+        return None
     try:
-        with transaction.atomic():
+        with _bounded(timeout):
             return run()
     except DatabaseError as error:
         logger.warning("recall arm %s failed: %s", name, type(error).__name__)
-        found.failed[name] = "arm.failed"
+        found.failed[name] = "arm.timeout" if isinstance(error.__cause__, QueryCanceled) else "arm.failed"
         return None
+
+
+@contextmanager
+def _bounded(timeout_ms: int) -> Iterator[None]:
+    """Run a block in a savepoint that is rolled back whatever happens, which restores all settings of the block."""
+    with connection.cursor() as cursor:
+        cursor.execute(f"SAVEPOINT recall_part; SET LOCAL statement_timeout = {timeout_ms}")
+        try:
+            yield
+        finally:
+            cursor.execute("ROLLBACK TO SAVEPOINT recall_part; RELEASE SAVEPOINT recall_part")

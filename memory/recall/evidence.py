@@ -36,6 +36,7 @@ WEIGHTS: Final = (
     Weight("length", 0.4, "Logarithm of the number of words: short turns seldom say anything."),
     Weight("question", -1.0, "A question is seldom the answer to one."),
     Weight("answers", 0.6, "What follows a question often answers it."),
+    Weight("timely", 1.0, "How well the memory fits the time that the question names."),
     Weight("time", 1.6, "The question asks when, and the text holds a word of time."),
     Weight("number", 2.0, "The question asks how many or how long, and the text holds a number."),
     Weight("other_speaker", -0.7, "The question names one speaker, and another one said this."),

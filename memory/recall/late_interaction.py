@@ -60,24 +60,29 @@ class QueryTokens:
     terms: tuple[tuple[int, ...], ...]
 
 
-def embed_query(model: Embedder, redacted: str, ring: OwnerRing) -> tuple[Vectors, QueryTokens | None]:
-    """Embed a question, with its tokens from the same computation where that is possible and switched on.
+def embed_queries(
+    model: Embedder, redacted: Sequence[str], ring: OwnerRing
+) -> list[tuple[Vectors, QueryTokens | None]]:
+    """Embed questions, with their tokens from the same computation where that is possible and switched on.
 
     Args:
         model: the embedder of the space that is searched.
-        redacted: the question with personal data replaced by its kind.
+        redacted: the questions with personal data replaced by its kind.
         ring: the keys of the owner who asks.
 
     Returns:
-        The vector, and the tokens; None when the embedder gives none or late interaction is off.
+        For each the vector, and the tokens; None when the embedder gives none or late interaction is off.
 
     Raises:
         EmbedderUnavailable: the embedder cannot be used now.
     """
     if not settings.LATE_INTERACTION or not gives_tokens(model):
-        return model.embed([redacted])[0], None
-    vectors, (tokens,) = model.embed_with_tokens([redacted])
-    return vectors[0], query_tokens(redacted, tokens, reduction=model.reduction, ring=ring)
+        return [(vector, None) for vector in model.embed(redacted)]
+    vectors, tokens = model.embed_with_tokens(redacted)
+    return [
+        (vector, query_tokens(text, found, reduction=model.reduction, ring=ring))
+        for text, vector, found in zip(redacted, vectors, tokens, strict=True)
+    ]
 
 
 def query_tokens(text: str, tokens: Tokens, *, reduction: bytes, ring: OwnerRing) -> QueryTokens:

@@ -3,31 +3,27 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Final
+from typing import Any, Final
 from uuid import UUID
 
 import numpy as np
 from numpy.typing import NDArray
 
 from memory.crypto.keyring import keyring
-from memory.models import Memory
 from memory.recall import arms, evidence, fusion, late_interaction, signals
 from memory.recall.arms import Found
 from memory.recall.candidates import Candidate, load_candidates
-from memory.recall.diversity import diversified
 from memory.recall.intent import Intent, intent_of
 from memory.recall.late_interaction import QueryTokens
 from memory.recall.neighbours import Neighbours, neighbours_of
 from memory.recall.phrases import phrase_counts, phrases_of
 from memory.recall.profiles import PRESENT_ARMS, RecallProfile
 from memory.recall.query import Query
+from memory.recall.reranking import DIVERSE, Reranked, diverse, wanted
 from memory.recall.scoring import Adjustment, adjustment, relevance
-from memory.text.tokens import term_frequencies
 
-# Reranking opens texts and is quadratic, so it looks at the head of the list only.
-RERANKED: Final = 50
 # Rows of each arm, best first, whose neighbouring turns become candidates too.
 WITH_NEIGHBOURS: Final = 40
 # Likeliest candidates whose tokens, and those of the turns beside them, are compared with the query's.
@@ -46,7 +42,7 @@ class ArmHit:
 class Ranked:
     """One candidate with every number that placed it.
 
-    `terms` is what each evidence signal added; it is empty in profiles without evidence priors.
+    `terms` is what each evidence signal added, `rerank` what a reranker did; both are empty where the profile has none.
     """
 
     candidate: Candidate
@@ -56,6 +52,7 @@ class Ranked:
     score: float
     relevance: float
     terms: Mapping[str, float] = field(default_factory=dict)
+    rerank: Mapping[str, Any] = field(default_factory=dict)
 
 
 @dataclass(slots=True)
@@ -98,11 +95,12 @@ def rank(query: Query, profile: RecallProfile, *, limit: int) -> Ranking:
     Args:
         query: the prepared query; it must be in its owner's scope.
         profile: how to rank.
-        limit: most candidates to give back.
+        limit: most candidates to give back; a reranker gets more to choose from and gives them all back.
     """
     intent = intent_of(query.text, profile.intent)
     gathered = gather(query, profile, limit=limit)
     found = gathered.found
+    weights = _weights(profile, intent)
     columns: dict[str, signals.Column] = {}
     places: dict[UUID, int] = {}
     if profile.evidence:
@@ -110,10 +108,10 @@ def rank(query: Query, profile: RecallProfile, *, limit: int) -> Ranking:
         places = {memory_id: at for at, memory_id in enumerate(ground.order)}
         scores = dict(zip(ground.order, evidence.logit(columns).tolist(), strict=True)) if places else {}
     else:
-        scores = _fuse(profile, found, gathered, _weights(profile, intent))
+        scores = _fuse(profile, found, gathered, weights)
     placed = _phrases_first(query, _place(query, profile, gathered, scores))
-    reranks = profile.reranker == "mmr"
-    head = placed[: RERANKED if reranks else limit]
+    head = placed[: wanted(profile.reranker, limit)]
+    reranked = _diversified(query, profile, gathered, head, weights)
     ranks = {name: _ranks(asked) for name, asked in found.asked.items()}
     ranked = [
         Ranked(
@@ -128,11 +126,15 @@ def rank(query: Query, profile: RecallProfile, *, limit: int) -> Ranking:
             score=one.score,
             relevance=one.relevance,
             terms=evidence.terms(columns, places[one.candidate.memory_id]) if columns else {},
+            rerank=reranked.reasons(one.candidate.memory_id) if reranked else {},
         )
         for one in head
     ]
+    if reranked is not None:
+        by_id = {one.candidate.memory_id: one for one in ranked}
+        ranked = [by_id[memory_id] for memory_id in reranked.order]
     return Ranking(
-        ranked=_rerank(ranked, profile)[:limit] if reranks else ranked,
+        ranked=ranked,
         intent=intent,
         considered=len(gathered.candidates),
         absent=[arm for arm in profile.arms if arm not in PRESENT_ARMS],
@@ -159,7 +161,7 @@ def weigh(gathered: Gathered, query: Query, profile: RecallProfile) -> tuple[sig
     ground = signals.lay_out(
         gathered.candidates,
         scores=found.complete,
-        found=found.candidates,
+        found={memory_id for arm in ("dense", "lexical") for memory_id in found.asked.get(arm, ())},
         words=found.words,
         weights=list(model.weights.values()) if model else [],
         neighbours=gathered.neighbours,
@@ -247,16 +249,23 @@ def _phrases_first(query: Query, placed: list[Placed]) -> list[Placed]:
     return sorted(placed, key=lambda one: -counts.get(one.candidate.memory_id, 0)) if counts else placed
 
 
+def _diversified(
+    query: Query, profile: RecallProfile, gathered: Gathered, head: Sequence[Placed], weights: Mapping[str, float]
+) -> Reranked | None:
+    """Reorder the head for diversity where the profile wants it; None leaves the order."""
+    if profile.reranker not in DIVERSE:
+        return None
+    found = gathered.found
+    scores = {one.candidate.memory_id: one.score for one in head}
+    relevant = (
+        fusion.reciprocal_ranks(found.asked, weights, k=profile.rrf_k) if profile.reranker == "rrf_mmr" else scores
+    )
+    return arms.guarded(
+        "rerank",
+        found,
+        lambda: diverse(query, list(scores), relevant, name=profile.reranker, weight=profile.mmr_lambda),
+    )
+
+
 def _ranks(scores: Mapping[UUID, float]) -> dict[UUID, int]:
     return {memory_id: rank for rank, memory_id in enumerate(fusion.ranking(scores), start=1)}
-
-
-def _rerank(head: list[Ranked], profile: RecallProfile) -> list[Ranked]:
-    by_id = {one.candidate.memory_id: one for one in head}
-    words = {
-        row.pk: frozenset(term_frequencies(row.text))
-        for row in Memory.objects.filter(pk__in=list(by_id)).only("id", "owner_id", "visibility", "agent_id", "text")
-    }
-    order = [memory_id for memory_id in by_id if memory_id in words]
-    scores = {memory_id: by_id[memory_id].score for memory_id in order}
-    return [by_id[memory_id] for memory_id in diversified(order, scores, words, weight=profile.mmr_lambda)]

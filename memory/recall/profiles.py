@@ -14,10 +14,10 @@ ARMS: Final = ("dense", "lexical", "graph", "time")
 FUSIONS: Final = ("zscore", "rrf", "sum")
 DECAYS: Final = ("created", "accessed")
 LEXICAL_MODELS: Final = ("bm25", "prax_sparse")
-RERANKERS: Final = ("none", "mmr")
+RERANKERS: Final = ("none", "mmr", "rrf_mmr", "cross_encoder", "llm")
 INTENTS: Final = ("none", "prax", "engram")
 # The arms that this version computes; a profile may name the others, and recall reports them as absent.
-PRESENT_ARMS: Final = frozenset({"dense", "lexical"})
+PRESENT_ARMS: Final = frozenset({"dense", "lexical", "time"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,10 +47,12 @@ class RecallProfile:
         spread_before, spread_after: the part of the score of the turn before, and after, that a turn inherits.
         evidence: re-rank the candidates by the evidence priors of `memory.recall.evidence`.
         late_interaction: let the token vectors of question and text take part in that.
-        reranker: `none` or `mmr`.
+        reranker: `none`; `mmr` or `rrf_mmr` for diversity; `cross_encoder` or `llm` for a model's judgement.
         mmr_lambda: 1 is pure relevance, 0 pure diversity.
         threshold: least relevance, 0-1, of a hit.
         limit: hits when the caller names no number.
+        decompose: ask the parts of a compound question too.
+        expand: let a language model name further words to look for.
         fallback: look for the query's words as substrings when nothing was found.
     """
 
@@ -82,6 +84,8 @@ class RecallProfile:
     mmr_lambda: float = 0.7
     threshold: float = 0.0
     limit: int = 10
+    decompose: bool = False
+    expand: bool = False
     fallback: bool = True
 
     def asked_of_arm(self, limit: int) -> int:
@@ -98,7 +102,8 @@ SHIPPED: Final[Mapping[str, RecallProfile]] = {
         # The best measured on conversations. Decay ranks statements of state and leaves turns alone.
         RecallProfile(
             name="default",
-            weights={"dense": 0.45, "lexical": 0.55},
+            arms=("dense", "lexical", "time"),
+            weights={"dense": 0.45, "lexical": 0.55, "time": 0.0},
             bm25_k1=0.9,
             bm25_b=0.4,
             half_life_days=_STATEMENTS,

@@ -13,6 +13,7 @@ from memory.crypto.keyring import OwnerRing
 from memory.ports import Vectors
 from memory.recall.filters import Filters
 from memory.recall.late_interaction import QueryTokens
+from memory.text.dates import TimeSpan
 from memory.text.signals import NOTHING_ASKED, QuerySignals
 from memory.text.tokens import query_shares, term_frequencies
 
@@ -36,7 +37,8 @@ class Query:
     since a word may have a stem in two languages; `words` maps them back to the plain terms for explanations and is
     never stored unsealed. `vector` is None where the embedder is unavailable. `reference` is the
     moment from which the query speaks: what its date words are counted from. `asks` says what sort of answer is wanted,
-    and `names` are the keyed names that stand in the query. `tokens` are its token vectors where there are any.
+    and `names` are the keyed names that stand in the query. `tokens` are its token vectors where there are any,
+    and `windows` the spans of time that it names.
     """
 
     text: str
@@ -54,6 +56,7 @@ class Query:
     asks: QuerySignals = NOTHING_ASKED
     names: frozenset[int] = frozenset()
     tokens: QueryTokens | None = None
+    windows: tuple[TimeSpan, ...] = ()
 
     def narrowing(self, alias: str) -> tuple[str, str, dict[str, Any]]:
         """Give the join, the further conditions and their parameters that limit an arm's table under an alias."""

@@ -22,7 +22,6 @@ from memory.ports import Reranker
 from memory.privacy import injection
 from memory.privacy.placeholders import Placeholders
 from memory.providers.misconfigured import ProviderMisconfigured
-from memory.recall.diversity import jaccard
 from memory.recall.query import Query
 from memory.text.tokens import term_frequencies
 
@@ -222,3 +221,9 @@ def _words(ids: Sequence[UUID]) -> dict[UUID, frozenset[str]]:
         except KeysUnavailable:
             logger.error("memory %s does not open with its owner's key", row.pk)
     return words
+
+
+def jaccard(left: frozenset[str], right: frozenset[str]) -> float:
+    """Give the share of words that two texts have in common, 0-1."""
+    union = len(left | right)
+    return len(left & right) / union if union else 0.0

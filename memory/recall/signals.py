@@ -32,7 +32,8 @@ class Ground:
     """What the signals are computed from: the candidates in a fixed order, and their scores.
 
     `dense` and `lexical` are exact scores; a row without a vector has the least cosine, one without a shared word zero.
-    `found` marks the rows that an arm gave; the others are neighbours of such rows. `words` has for each row which of
+    `timely` is how well a row fits the time that the query names, 0-1. `found` marks the rows that stand out by meaning
+    or words; the others are neighbours of such rows, or of the right time. `words` has for each row which of
     the query's words stand in it, and `weights` what each of these words counts, all together one. `before` and `after`
     are the places of the neighbouring turns among the candidates, -1 where there is none; `conversation` numbers the
     conversations, -1 for a statement.
@@ -42,6 +43,7 @@ class Ground:
     candidates: Sequence[Candidate]
     dense: Column
     lexical: Column
+    timely: Column
     found: Flags
     words: NDArray[np.bool_]
     weights: Column
@@ -63,7 +65,7 @@ def lay_out(
     order = sorted(candidates)
     place = {memory_id: at for at, memory_id in enumerate(order)}
     rows = [candidates[memory_id] for memory_id in order]
-    near, lexical = scores.get("dense", {}), scores.get("lexical", {})
+    near, lexical, times = (scores.get(arm, {}) for arm in ("dense", "lexical", "time"))
     least = min(near.values(), default=0.0)
     before, after = _links(order, rows, place, neighbours)
     shares = np.array(weights, dtype=float)
@@ -75,6 +77,7 @@ def lay_out(
         candidates=rows,
         dense=np.array([near.get(memory_id, least) for memory_id in order]),
         lexical=np.array([lexical.get(memory_id, 0.0) for memory_id in order]),
+        timely=np.array([times.get(memory_id, 0.0) for memory_id in order]),
         found=np.array([memory_id in found for memory_id in order], dtype=bool),
         words=held[:, np.newaxis] >> np.arange(len(weights)) & 1 > 0,
         weights=shares / shares.sum() if shares.sum() > 0 else shares,
@@ -168,6 +171,7 @@ def signals(ground: Ground, query: Query, profile: RecallProfile) -> dict[str, C
         "length": np.where(turn, length, np.log1p(STATEMENT_WORDS)),
         "question": question,
         "answers": at(question, ground.before),
+        "timely": ground.timely,
         "time": _flags(rows, "has_time") * asks.asks_when,
         "number": _flags(rows, "has_number") * (asks.asks_how_many or asks.asks_how_long),
         "other_speaker": (turn & ~named).astype(float) if named.any() else np.zeros(len(rows)),

@@ -17,7 +17,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from datetime import datetime, timedelta
+from datetime import UTC, datetime, timedelta
 from typing import Any, Final
 from uuid import UUID
 
@@ -47,6 +47,7 @@ NARROW: Final = timedelta(days=BUCKETS)
 # Mentions that begin before the window reach into it only when they are this much longer; longer ones fit too badly.
 LONGEST_MENTION: Final = timedelta(days=400)
 REACH: Final = 8
+FIRST_MOMENT: Final = datetime.min.replace(tzinfo=UTC)
 
 VISIBLE: Final = "m.status = %(live)s AND (m.expires_at IS NULL OR m.expires_at > %(now)s)"
 OVERLAP: Final = "extract(epoch FROM least(t.ends_at, b.closes) - greatest(t.starts_at, b.opens))::float8"
@@ -148,11 +149,13 @@ class _Window:
         length = self.last - self.first
         edges = [*(self.first + length * place / count for place in range(count)), self.last]
         reach = min(LONGEST_MENTION, REACH * max(self.span.ends_at - self.span.starts_at, timedelta(days=1)))
+        # A window may begin where the calendar does.
+        reached = max(self.span.starts_at, FIRST_MOMENT + reach) - reach
         return [
             {
                 "starts": edges[place],
                 "ends": edges[place + 1],
-                "reaches": self.span.starts_at - reach if place == 0 else edges[place],
+                "reaches": reached if place == 0 else edges[place],
                 "untils": self.span.ends_at if place == count - 1 else edges[place + 1],
                 "opens": self.span.starts_at,
                 "closes": self.span.ends_at,

@@ -13,6 +13,7 @@ from memory.crypto.keyring import keyring
 from memory.errors import Conflict, InvalidInput, NotFound, PermissionRefused
 from memory.models import Memory, MemoryVersion, Status, Visibility, owner_scope
 from memory.models.encrypted import reseal
+from memory.recall.vocabulary import vocabularies
 from memory.services.actors import UNSET, Actor, Permission, Target, write_target, written_scope
 from memory.services.clock import now
 from memory.services.drafts import Draft, Ready, make_ready, refuse_expired
@@ -93,6 +94,7 @@ def change_memory(
         replace_labels(row, ready.labels)
         note_expiry([row])
         if text_changed:
+            vocabularies.forget(actor.owner_id)
             remove_from_indexes([row.pk])
             add_to_indexes(row, ready, embedded, moment)
         elif "occurred_at" in changes:

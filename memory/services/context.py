@@ -12,7 +12,8 @@ from memory.errors import InvalidInput
 from memory.models import Memory, owner_scope
 from memory.privacy import injection
 from memory.services.actors import Actor
-from memory.services.recall import Recalled, RecallRequest, recall
+from memory.services.questions import RecallRequest
+from memory.services.recall import Recalled, recall
 from memory.services.settings import current_settings
 
 # Prax counts four characters a token; exact counts would need the tokeniser of a model that is not known here.

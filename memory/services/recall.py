@@ -7,64 +7,49 @@ from dataclasses import asdict, dataclass, field, replace
 from typing import Any, Final
 from uuid import UUID
 
-from memory.crypto.keyring import keyring
-from memory.errors import EmbedderUnavailable, InvalidInput, NotFound
+from memory.errors import InvalidInput
 from memory.ids import new_id
-from memory.models import Memory, RecallRecord, Status, owner_scope
-from memory.privacy import pii
-from memory.providers.composition import embedder
+from memory.models import Kind, Memory, Status, owner_scope
+from memory.providers.composition import llm_judge, reranker
 from memory.recall import fallback
+from memory.recall.decomposition import interleave
+from memory.recall.duplicates import Saying, distinct
 from memory.recall.gate import Verdict, gate
-from memory.recall.late_interaction import embed_query
 from memory.recall.pipeline import Ranked, Ranking, rank
 from memory.recall.profiles import RecallProfile
-from memory.recall.query import Query, keyed_terms
-from memory.services.actors import UNSET, Actor, Permission, read_scopes
-from memory.services.clock import now
-from memory.services.embedding import active_space
+from memory.recall.query import Query
+from memory.recall.reranking import EXTERNAL, OpenedHit, rescored, wanted
+from memory.services.actors import Actor, Permission
+from memory.services.explanations import keep_explanation
 from memory.services.features import require_memory
-from memory.services.filtering import Narrowed, filters_of, moment_of
 from memory.services.opening import opened
 from memory.services.past import as_then
 from memory.services.profiles import effective_profile
+from memory.services.questions import RecallRequest, ask, without_vector
 from memory.services.reinforcement import reinforce
-from memory.services.retention import EXPLANATIONS_KEPT
 from memory.text import limits
-from memory.text.signals import query_signals
 from memory.text.tokens import term_frequencies
 
 MAX_LIMIT: Final = 100
+# Hits beyond the limit that take the places of those that say the same as a better one.
+SPARE: Final = 5
 # Characters of a text in which the matched words are looked for; a hundred long texts would take seconds.
 SEARCHED_FOR_MATCHES: Final = 20_000
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class RecallRequest(Narrowed):
-    """What is asked.
-
-    `limit` and `threshold` are the profile's own when left out. `reference_time` is the moment from which the query
-    speaks, the present when left out. `reinforce` counts the hits as used; `record` keeps the explanation.
-    """
-
-    query: Any
-    profile: str | None = None
-    limit: int | None = None
-    threshold: float | None = None
-    scope: Any = UNSET
-    reference_time: Any = None
-    reinforce: bool = True
-    record: bool = True
-
-
 @dataclass(frozen=True, slots=True)
 class Hit:
-    """One memory found, with the reasons for its place. `matched` are the query's words that stand in it."""
+    """One memory found, with the reasons for its place.
+
+    `matched` are the query's words that stand in it, `also` the memories that say the same and are not shown.
+    """
 
     memory: Memory
     score: float
     relevance: float
     matched: tuple[str, ...]
     reasons: Mapping[str, Any]
+    also: tuple[UUID, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,7 +73,7 @@ class Recalled:
 def recall(*, actor: Actor, request: RecallRequest) -> Recalled:
     """Find the memories that fit a query, best first, among those that the actor may read.
 
-    The query is embedded before the transaction. Uses are counted after the answer, in batches.
+    Models are asked before and after the transaction, never in it. Uses are counted after the answer, in batches.
 
     Raises:
         InvalidInput: the query or a filter cannot be used.
@@ -100,69 +85,36 @@ def recall(*, actor: Actor, request: RecallRequest) -> Recalled:
     with owner_scope(actor.owner_id):
         profile = _tuned(effective_profile(actor, request.profile), request)
     # Before the gate, so that a request that cannot be used is refused whatever its query says.
-    query = _without_vector(actor, text, request)
+    query = without_vector(actor, text, request)
     verdict = gate(text)
     recall_id = new_id()
     if verdict is not Verdict.RECALL:
         return Recalled(recall_id, profile.name, [], gate=verdict)
-    query = _with_vector(query) if "dense" in profile.arms else query
+    asked = ask(actor, query, request, profile)
     with owner_scope(actor.owner_id):
-        answer = search(query, profile, request, recall_id)
-        if request.record:
-            _record(actor, recall_id, answer, query)
+        answers = [search(one, profile, request, recall_id) for one in asked.queries]
+    answer = _judged(query, profile, _merged(answers, profile))
+    answer.degraded.extend(code for code in asked.degraded if code not in answer.degraded)
+    if request.record:
+        with owner_scope(actor.owner_id):
+            keep_explanation(actor, answer, query)
     if request.reinforce:
         reinforce(actor.owner_id, [hit.memory.pk for hit in answer.hits], at=query.now)
     return answer
 
 
-def prepare_query(actor: Actor, text: str, request: RecallRequest, *, wants_vector: bool = True) -> Query:
-    """Make a query ready: its keyed words, and the vector of its text with personal data replaced."""
-    query = _without_vector(actor, text, request)
-    return _with_vector(query) if wants_vector else query
-
-
-def _without_vector(actor: Actor, text: str, request: RecallRequest) -> Query:
-    ring = keyring().of(actor.owner_id)
-    terms = keyed_terms(text, ring)
-    moment, asks = now(), query_signals(text)
-    return Query(
-        text=text,
-        owner_id=actor.owner_id,
-        scopes=read_scopes(actor, request.scope),
-        terms=terms.counts,
-        shares=terms.shares,
-        words=terms.words,
-        vector=None,
-        space_id=None,
-        dimension=0,
-        filters=filters_of(request, actor=actor, ring=ring, at=moment),
-        now=moment,
-        reference=moment_of(request, "reference_time") or moment,
-        asks=asks,
-        names=frozenset(ring.name(name) for name in asks.names),
-    )
-
-
-def _with_vector(query: Query) -> Query:
-    """Add the query's vector; without one where the embedder is unavailable."""
-    try:
-        model = embedder()
-        space = active_space(model)
-        ring = keyring().of(query.owner_id)
-        vector, tokens = embed_query(model, pii.redact(query.text), ring)
-    except EmbedderUnavailable:
-        return query
-    return replace(query, vector=vector, tokens=tokens, space_id=space.pk, dimension=space.dimension)
-
-
 def search(query: Query, profile: RecallProfile, request: RecallRequest, recall_id: UUID) -> Recalled:
-    """Rank, open and explain within the owner's scope; the timed heart of a recall."""
-    ranking = rank(query, profile, limit=profile.limit)
+    """Rank, open and explain within the owner's scope; the timed heart of a recall.
+
+    Where a model has the last word it gives more hits than the profile's limit, for the model to choose from.
+    """
+    limit = wanted(profile.reranker, profile.limit) if profile.reranker in EXTERNAL else profile.limit
+    ranking = rank(query, profile, limit=limit + SPARE)
     rows = _rows(query, [one.candidate.memory_id for one in ranking.ranked])
-    wanted = set(query.words.values())
-    hits = [
-        _hit(rows[one.candidate.memory_id], one, wanted) for one in ranking.ranked if one.candidate.memory_id in rows
-    ]
+    words = set(query.words.values())
+    hits = _distinct(
+        [_hit(rows[one.candidate.memory_id], one, words) for one in ranking.ranked if one.candidate.memory_id in rows]
+    )[:limit]
     fell_back = False
     if not hits and profile.fallback and not ranking.considered:
         found = fallback.scan(query, limit=profile.limit)
@@ -180,18 +132,61 @@ def search(query: Query, profile: RecallProfile, request: RecallRequest, recall_
     )
 
 
-def explanation(*, actor: Actor, recall_id: UUID) -> dict[str, Any]:
-    """Give the stored explanation of a recall to the one who made it; raises NotFound for anyone else."""
-    require_memory()
-    actor.require(Permission.READ)
-    with owner_scope(actor.owner_id):
-        record = RecallRecord.objects.filter(
-            pk=recall_id, caller=actor.caller_id, created_at__gt=now() - EXPLANATIONS_KEPT
-        ).first()
-        if record is None:
-            raise NotFound("There is no such recall of yours, or its explanation has expired.")
-        found: dict[str, Any] = record.explanation
-        return found
+def _distinct(hits: Sequence[Hit]) -> list[Hit]:
+    """Show each statement once; the best-ranked hit names the others that say the same."""
+    by_id = {hit.memory.pk: hit for hit in hits}
+    sayings = [
+        Saying(
+            memory_id=row.pk,
+            text=row.text,
+            content_hash=bytes(row.content_hash),
+            is_turn=row.kind == Kind.TURN,
+            speaker=row.speaker,
+        )
+        for row in (hit.memory for hit in hits)
+    ]
+    return [replace(by_id[one.memory_id], also=tuple(one.also)) for one in distinct(sayings)]
+
+
+def _merged(answers: Sequence[Recalled], profile: RecallProfile) -> Recalled:
+    """Merge the answers to a whole question and to its parts, by turns."""
+    whole = answers[0]
+    if len(answers) == 1:
+        return whole
+    hits = {hit.memory.pk: hit for answer in reversed(answers) for hit in answer.hits}
+    order = interleave(
+        [[hit.memory.pk for hit in answer.hits] for answer in answers], limit=wanted(profile.reranker, profile.limit)
+    )
+    return replace(
+        whole,
+        hits=[
+            replace(hits[one.memory_id], reasons={**hits[one.memory_id].reasons, "asked": list(one.queries)})
+            for one in order
+        ],
+        degraded=list(dict.fromkeys(code for answer in answers for code in answer.degraded)),
+        considered=max(answer.considered for answer in answers),
+    )
+
+
+def _judged(query: Query, profile: RecallProfile, answer: Recalled) -> Recalled:
+    """Let a model have the last word about the order where the profile wants that, and cut to the limit."""
+    if profile.reranker not in EXTERNAL or not answer.hits:
+        return replace(answer, hits=answer.hits[: profile.limit])
+    hits = {hit.memory.pk: hit for hit in answer.hits}
+    judged = rescored(
+        reranker if profile.reranker == "cross_encoder" else llm_judge,
+        query.text,
+        [OpenedHit(hit.memory.pk, _spoken(hit.memory), hit.score) for hit in answer.hits],
+        name=profile.reranker,
+    )
+    return replace(
+        answer,
+        hits=[
+            replace(hits[one], reasons={**hits[one].reasons, **judged.reasons(one)})
+            for one in judged.order[: profile.limit]
+        ],
+        degraded=[*answer.degraded, *judged.degraded],
+    )
 
 
 def _tuned(profile: RecallProfile, request: RecallRequest) -> RecallProfile:
@@ -213,46 +208,23 @@ def _rows(query: Query, memory_ids: Sequence[UUID]) -> dict[UUID, Memory]:
     return {row.pk: row for row in (rows if past is None else as_then(rows, at=past.at))}
 
 
-def _hit(row: Memory, one: Ranked, wanted: set[str]) -> Hit:
-    spoken = f"{row.speaker}: {row.text}" if row.speaker else row.text
-    matched = tuple(sorted(wanted & set(term_frequencies(spoken[:SEARCHED_FOR_MATCHES]))))
+def _hit(row: Memory, one: Ranked, words: set[str]) -> Hit:
+    matched = tuple(sorted(words & set(term_frequencies(_spoken(row)[:SEARCHED_FOR_MATCHES]))))
     reasons = {
         "arms": {name: {"rank": hit.rank, "score": round(hit.score, 6)} for name, hit in one.arms.items()},
         "fused": round(one.fused, 6),
         **{name: round(value, 6) for name, value in asdict(one.adjustment).items()},
         **({"evidence": {name: round(value, 4) for name, value in one.terms.items()}} if one.terms else {}),
+        **one.rerank,
     }
     return Hit(row, one.score, one.relevance, matched, reasons)
 
 
+def _spoken(row: Memory) -> str:
+    return f"{row.speaker}: {row.text}" if row.speaker else row.text
+
+
 def _degraded(ranking: Ranking) -> list[str]:
     return [f"arm.absent:{name}" for name in ranking.absent] + [
-        code if code != "arm.failed" else f"arm.failed:{name}" for name, code in ranking.failed.items()
+        f"{code}:{name}" if code.startswith("arm.") else code for name, code in ranking.failed.items()
     ]
-
-
-def _record(actor: Actor, recall_id: UUID, answer: Recalled, query: Query) -> None:
-    RecallRecord.objects.create(
-        id=recall_id,
-        caller=actor.caller_id,
-        created_at=query.now,
-        explanation={
-            "recall_id": str(recall_id),
-            "query": query.text,
-            "profile": answer.profile,
-            "intent": list(answer.intent),
-            "degraded": answer.degraded,
-            "fallback": answer.fallback,
-            "considered": answer.considered,
-            "hits": [
-                {
-                    "memory_id": str(hit.memory.pk),
-                    "score": round(hit.score, 6),
-                    "relevance": round(hit.relevance, 4),
-                    "matched": list(hit.matched),
-                    "reasons": dict(hit.reasons),
-                }
-                for hit in answer.hits
-            ],
-        },
-    )

@@ -10,8 +10,10 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
+from datetime import UTC, datetime
 from typing import Final
 
+from memory.text.dates import find_spans, may_hold_dates
 from memory.text.scripts import fold_diacritics
 from memory.text.stopwords import STOP_WORDS, word_set
 from memory.text.timewords import CALENDAR_WORDS, holds_number, holds_time
@@ -20,6 +22,7 @@ from memory.text.tokens import Analysis, analyse
 MAX_NAMES: Final = 32
 """Most names that are kept of one text; the first ones win."""
 
+_ANY_MOMENT: Final = datetime(2000, 6, 15, tzinfo=UTC)
 _AUXILIARY: Final = (
     "do does did is are was were am can could will would should shall may might must have has had"
     " don't doesn't didn't isn't aren't wasn't weren't can't couldn't won't wouldn't shouldn't haven't hasn't hadn't"
@@ -138,7 +141,7 @@ def text_signals(text: str, *, speaker: str | None = None, analysis: Analysis | 
         token_count=terms.length,
         highest_tf=max(terms.frequencies.values(), default=0),
         is_question=is_question(said),
-        has_time=holds_time(text, words),
+        has_time=holds_time(text, words) or names_time(text),
         has_number=holds_number(text, words),
         names=names(text),
         speaker=speaker_words(speaker),
@@ -157,6 +160,11 @@ def query_signals(query: str) -> QuerySignals:
         has_time=holds_time(query, _words(query)),
         names=names(query),
     )
+
+
+def names_time(text: str) -> bool:
+    """Tell whether a text holds a phrase that names a day or a span of time, whatever moment it is counted from."""
+    return may_hold_dates(text) and bool(find_spans(text, reference=_ANY_MOMENT, limit=1))
 
 
 def is_question(text: str) -> bool:

@@ -19,7 +19,9 @@ from memory.api.serializers.recall import (
 from memory.api.views.base import LociView, path_id
 from memory.services.actors import Permission
 from memory.services.context import build_context
-from memory.services.recall import Hit, RecallRequest, explanation, recall
+from memory.services.explanations import explanation
+from memory.services.questions import RecallRequest
+from memory.services.recall import Hit, recall
 
 
 class RecallView(LociView):

@@ -1,18 +1,23 @@
-"""`bench`: measures recall quality and latency and prints the figures."""
+"""`bench`: measures recall quality and latency, fits what the measurements decide, and prints the figures."""
 
 from __future__ import annotations
 
 import json
+from argparse import ArgumentParser
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
+from django.conf import settings
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 
-from bench import ingest, latency, locomo, quality
+from bench import compare, fit, ingest, latency, quality, relevance, report, sources
 from bench.database import bench_database
-from memory.errors import LociError
+from bench.projection import fit_projection
+from memory.errors import InvalidInput, LociError
 from memory.recall.profiles import SHIPPED
+
+PAGE = "docs/quality.md"
 
 
 class Command(BaseCommand):
@@ -23,52 +28,124 @@ class Command(BaseCommand):
     def add_arguments(self, parser: CommandParser) -> None:
         """Declare the measurements and their options."""
         kinds = parser.add_subparsers(dest="kind", required=True)
-        found = kinds.add_parser("recall-quality", help="share of evidence found over LoCoMo conversations")
-        found.add_argument("--data", type=Path, required=True, help="the data file")
+        found = kinds.add_parser("recall-quality", help="share of evidence found")
         found.add_argument("--profile", default="default", choices=sorted(SHIPPED))
-        found.add_argument("--arm", choices=("lexical", "dense"), help="ask one arm alone")
+        found.add_argument("--arm", choices=quality.ARMS, help="ask one arm alone")
+        found.add_argument("--without", default="", metavar="PARTS", help=f"comma list of {', '.join(quality.PARTS)}")
+        found.add_argument("--compare", action="store_true", help="every profile, and the default without each part")
+        found.add_argument("--write", action="store_true", help=f"put the comparison into {PAGE}")
+        fitted = kinds.add_parser("fit", help="fit the weights of the evidence signals")
+        calibrated = kinds.add_parser("fit-relevance", help="fit the constants of the relevance")
+        for one in (found, fitted, calibrated):
+            _add_sources(one)
+        projected = kinds.add_parser("fit-projection", help="fit the projection of token vectors on the personas")
+        projected.add_argument("--dry-run", action="store_true", help="write nothing")
         timed = kinds.add_parser("latency", help="time of the recall service over generated memories")
         timed.add_argument("--owners", type=int, default=1, help="owners that are measured")
         timed.add_argument("--memories", type=int, default=10_000, help="memories of each measured owner")
         timed.add_argument("--other-rows", type=int, default=0, help="memories of other owners in the same partition")
-        timed.add_argument("--queries", type=int, default=100, help="questions for each measured owner")
+        timed.add_argument("--queries", type=int, default=100, help="questions for each owner, 2,000 for all together")
         written = kinds.add_parser("ingest", help="turns stored per second against the embedder's own rate")
         written.add_argument("--turns", type=int, default=2_000)
-        for one in (found, timed, written):
+        for one in (found, fitted, calibrated, projected, timed, written):
             one.add_argument("--json", action="store_true", help="print nothing but the JSON object")
 
     def handle(self, *args: Any, **options: Any) -> None:
         """Run one measurement."""
         kinds: Mapping[str, Callable[[dict[str, Any]], dict[str, Any]]] = {
-            "recall-quality": self._quality,
+            "recall-quality": self._compare if options.get("compare") else self._quality,
+            "fit": self._fit,
+            "fit-relevance": self._fit_relevance,
+            "fit-projection": self._fit_projection,
             "latency": self._latency,
             "ingest": self._ingest,
         }
         self._quiet = options["json"]
         try:
-            with bench_database():
-                figures = kinds[options["kind"]](options)
+            figures = kinds[options["kind"]](options)
         except (LociError, ValueError, OSError) as error:
             raise CommandError(str(error)) from error
         self.stdout.write(json.dumps(figures))
 
-    def _tell(self, line: str) -> None:
+    def _tell(self, *lines: str) -> None:
         if not self._quiet:
-            self.stdout.write(line)
+            self.stdout.write("\n".join(lines))
             self.stdout.flush()
 
     def _quality(self, options: dict[str, Any]) -> dict[str, Any]:
-        conversations = locomo.load(options["data"])
-        return quality.measure(conversations, profile=options["profile"], arm=options["arm"], tell=self._tell)
+        if options["write"]:
+            raise InvalidInput("--write puts a comparison into the page: give --compare too.", code="bench.options")
+        asked = sources.chosen(options["data"], own=options["own"], mixed=options["mixed"])
+        # Also before anything is stored, so that a wrong word costs no minutes.
+        without = tuple(filter(None, map(str.strip, options["without"].split(","))))
+        quality.adapted(options["profile"], arm=options["arm"], without=without)
+        with bench_database():
+            figures = quality.measure(
+                asked, profile=options["profile"], arm=options["arm"], without=without, tell=self._tell
+            )
+        for name in ("by_category", "by_store", "by_source"):
+            self._tell(*report.aligned(figures[name], first=name.removeprefix("by_")), "")
+        self._tell(*report.aligned({"all": figures}), report.intervals(figures))
+        return figures
+
+    def _compare(self, options: dict[str, Any]) -> dict[str, Any]:
+        if options["arm"] or options["without"] or options["profile"] != compare.DEFAULT:
+            raise InvalidInput("--compare tries every profile, arm and part by itself.", code="bench.options")
+        asked = sources.chosen(options["data"], own=options["own"], mixed=options["mixed"], both=True)
+        page = Path(settings.BASE_DIR) / PAGE
+        if options["write"]:
+            report.check_marks(page)
+        with bench_database():
+            tables = compare.measure(asked, tell=self._tell)
+        for name, table in tables.items():
+            self._tell("", *report.aligned(table["rows"], first=name))
+        if options["write"]:
+            report.write_between(page, report.comparison(tables))
+            self._tell(f"{PAGE} has the comparison")
+        return {"sources": tables}
+
+    def _fit(self, options: dict[str, Any]) -> dict[str, Any]:
+        asked = sources.chosen(options["data"], own=options["own"], mixed=options["mixed"])
+        with bench_database():
+            groups = [quality.ingest_all(source.stores, tell=self._tell) for source in asked]
+            figures = fit.measure(groups, tell=self._tell)
+        self._tell(*report.weights(figures), "", *report.fits(figures))
+        return figures
+
+    def _fit_relevance(self, options: dict[str, Any]) -> dict[str, Any]:
+        asked = sources.chosen(options["data"], own=options["own"], mixed=options["mixed"])
+        with bench_database():
+            groups = [quality.ingest_all(source.stores, tell=self._tell) for source in asked]
+            return relevance.fit_relevance(groups, tell=self._tell)
+
+    def _fit_projection(self, options: dict[str, Any]) -> dict[str, Any]:
+        fitted = fit_projection(target=None) if options["dry_run"] else fit_projection()
+        return {
+            "texts": fitted.texts,
+            "tokens": fitted.tokens,
+            "width": fitted.projection.shape[1],
+            "kept": round(fitted.kept, 4),
+            "written": not options["dry_run"],
+        }
 
     def _latency(self, options: dict[str, Any]) -> dict[str, Any]:
-        return latency.measure(
-            owners=options["owners"],
-            memories=options["memories"],
-            other_rows=options["other_rows"],
-            queries=options["queries"],
-            tell=self._tell,
-        )
+        with bench_database():
+            return latency.measure(
+                owners=options["owners"],
+                memories=options["memories"],
+                other_rows=options["other_rows"],
+                queries=options["queries"],
+                tell=self._tell,
+            )
 
     def _ingest(self, options: dict[str, Any]) -> dict[str, Any]:
-        return ingest.measure(turns=options["turns"], tell=self._tell)
+        with bench_database():
+            return ingest.measure(turns=options["turns"], tell=self._tell)
+
+
+def _add_sources(parser: ArgumentParser) -> None:
+    parser.add_argument(
+        "--data", type=Path, action="append", default=[], help="a file in LoCoMo's form; may be given several times"
+    )
+    parser.add_argument("--own", action="store_true", help="Loci's personas, their turns")
+    parser.add_argument("--mixed", action="store_true", help="with the personas' statements; --compare tries both")

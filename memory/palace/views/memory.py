@@ -23,7 +23,8 @@ from memory.services.agents import list_agents
 from memory.services.changes import change_memory
 from memory.services.clock import now
 from memory.services.memories import accesses, get_memory, history, sources
-from memory.services.recall import RecallRequest, recall
+from memory.services.questions import RecallRequest
+from memory.services.recall import recall
 from memory.services.retirement import archive_memory, delete_memory, restore_memory
 
 SIMILAR: Final = 3

@@ -14,7 +14,8 @@ from memory.services.agents import create_group, create_key
 from memory.services.context import build_context
 from memory.services.drafts import Draft
 from memory.services.exporting import export_stream
-from memory.services.recall import RecallRequest, recall
+from memory.services.questions import RecallRequest
+from memory.services.recall import recall
 from memory.services.remember import remember
 from tests.integration.api.conftest import Client
 

@@ -14,10 +14,9 @@ from django.test.utils import CaptureQueriesContext
 
 from memory.models import Memory, MemoryVector, owner_scope
 from memory.providers.composition import embedder
-from memory.recall.diversity import diversified
 from memory.recall.filters import Filters
 from memory.recall.query import Query
-from memory.recall.reranking import HEAD, Reranked, diverse
+from memory.recall.reranking import HEAD, Reranked, diverse, jaccard
 from memory.services.actors import Actor
 from memory.services.drafts import Draft
 from memory.services.embedding import active_space
@@ -27,6 +26,25 @@ pytestmark = pytest.mark.django_db
 
 MOMENT = datetime(2026, 3, 1, tzinfo=UTC)
 TEXTS = ["aaaa bbbb", "aaaa bbbb cc", "zz 9", "aaaa bbbb dd"]
+
+
+def marginal(
+    ids: list[UUID], scores: Mapping[UUID, float], words: Mapping[UUID, frozenset[str]], *, weight: float
+) -> list[UUID]:
+    """Order by maximal marginal relevance over words, step by step."""
+    low, high = min(scores.values()), max(scores.values())
+    taken: list[UUID] = []
+    while len(taken) < len(ids):
+        taken.append(
+            max(
+                (one for one in ids if one not in taken),
+                key=lambda one: (
+                    weight * (scores[one] - low) / ((high - low) or 1.0)
+                    - (1 - weight) * max((jaccard(words[one], words[other]) for other in taken), default=0.0)
+                ),
+            )
+        )
+    return taken
 
 
 def stored(actor: Actor, texts: list[str]) -> list[UUID]:
@@ -106,7 +124,7 @@ def test_without_vectors_it_is_the_words(alice: Actor, without: str) -> None:
     order, _ = reordered(alice, ids, space=without == "all")
     words = {one: frozenset(text.split()) for one, text in zip(ids, TEXTS, strict=True)}
     scores = {one: 1 - at / 10 for at, one in enumerate(ids)}
-    assert [ids[at] for at in order] == diversified(ids, scores, words, weight=0.5)
+    assert [ids[at] for at in order] == marginal(ids, scores, words, weight=0.5)
 
 
 def test_a_missing_vector_is_made_up_for_by_words(alice: Actor) -> None:

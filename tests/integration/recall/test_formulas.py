@@ -19,7 +19,8 @@ from memory.recall.statistics import OwnerStatistics, owner_statistics
 from memory.services import clock
 from memory.services.actors import Actor
 from memory.services.drafts import Draft
-from memory.services.recall import RecallRequest, prepare_query, recall
+from memory.services.questions import RecallRequest, prepare_query
+from memory.services.recall import recall
 from memory.services.remember import remember_many
 from memory.text.tokens import analyse, query_terms
 

@@ -16,7 +16,7 @@ from memory.ids import new_id
 from memory.models import EmbeddingSpace, Memory, TokenVectors, owner_scope
 from memory.providers import composition
 from memory.providers.minilm import MiniLmEmbedder
-from memory.recall.late_interaction import MOST_ROWS, QueryTokens, embed_query, max_sim
+from memory.recall.late_interaction import MOST_ROWS, QueryTokens, embed_queries, max_sim
 from memory.recall.token_blobs import open_tokens
 from memory.services.actors import Actor
 from memory.services.drafts import Draft
@@ -47,7 +47,7 @@ def ring(actor: Actor) -> OwnerRing:
 
 
 def asked(actor: Actor, text: str = QUESTION) -> QueryTokens:
-    _, tokens = embed_query(composition.embedder(), text, ring(actor))
+    _, tokens = embed_queries(composition.embedder(), [text], ring(actor))[0]
     assert tokens is not None
     return tokens
 
@@ -184,12 +184,12 @@ def test_private_ones_open_with_their_agents_key_only(
 
 class TestQuestion:
     def test_switched_off_or_without_tokens_only_the_vector_comes(self, alice: Actor, settings: Any) -> None:
-        vector, tokens = embed_query(composition.embedder(), QUESTION, ring(alice))
+        vector, tokens = embed_queries(composition.embedder(), [QUESTION], ring(alice))[0]
         assert tokens is not None
         settings.LATE_INTERACTION = False
-        alone, nothing = embed_query(composition.embedder(), QUESTION, ring(alice))
+        alone, nothing = embed_queries(composition.embedder(), [QUESTION], ring(alice))[0]
         assert nothing is None
         assert np.abs(alone - vector).max() < 1e-5
         settings.LATE_INTERACTION = True
         settings.EMBEDDING_PROVIDER = "stub"
-        assert embed_query(composition.embedder(), QUESTION, ring(alice))[1] is None
+        assert embed_queries(composition.embedder(), [QUESTION], ring(alice))[0][1] is None

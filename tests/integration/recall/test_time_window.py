@@ -19,7 +19,7 @@ from memory.recall.query import Query
 from memory.services import clock
 from memory.services.actors import Actor
 from memory.services.drafts import Draft
-from memory.services.recall import RecallRequest, prepare_query
+from memory.services.questions import RecallRequest, prepare_query
 from memory.services.remember import remember_many
 from memory.services.retirement import archive_memory
 from memory.text.dates import TimeSpan
@@ -168,6 +168,11 @@ class TestOrder:
             assert scores
             assert scores == sorted(scores, reverse=True)
             assert len(set(scores)) == len(scores)
+
+    def test_the_ends_of_the_calendar(self, alice: Actor) -> None:
+        store(alice, ("On 0001-01-01 it began.", day(1)), ("Number 2.", day(2)))
+        assert len(ask(alice, "on 0001-01-01")) == 1
+        assert ask(alice, "on 9999-12-31") == {}
 
     def test_limit(self, alice: Actor) -> None:
         store(alice, *((f"Number {number}.", day(number)) for number in range(1, 16)))

@@ -8,7 +8,8 @@ import pytest
 
 from memory.services.actors import Actor
 from memory.services.drafts import Draft
-from memory.services.recall import RecallRequest, recall
+from memory.services.questions import RecallRequest
+from memory.services.recall import recall
 from memory.services.remember import remember_many
 
 pytestmark = pytest.mark.django_db

@@ -17,7 +17,8 @@ from memory.services.changes import change_memory
 from memory.services.drafts import Draft
 from memory.services.due_work import run_due_work
 from memory.services.memories import ListRequest, get_memory, history, list_memories, sources
-from memory.services.recall import RecallRequest, recall
+from memory.services.questions import RecallRequest
+from memory.services.recall import recall
 from memory.services.remember import remember
 from memory.services.retirement import archive_memory, delete_memory, restore_memory
 from memory.services.turns import TurnDraft, ingest_turns

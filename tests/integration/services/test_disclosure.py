@@ -20,7 +20,8 @@ from memory.services.exporting import export_stream
 from memory.services.memories import ListRequest, get_memory, history, list_memories, sources
 from memory.services.opening import UNREADABLE
 from memory.services.profiles import change_profile
-from memory.services.recall import RecallRequest, recall
+from memory.services.questions import RecallRequest
+from memory.services.recall import recall
 from memory.services.remember import remember
 from memory.services.stats import statistics
 from memory.services.turns import TurnDraft, ingest_turns

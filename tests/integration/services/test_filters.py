@@ -20,7 +20,8 @@ from memory.services.changes import change_memory
 from memory.services.context import build_context
 from memory.services.drafts import Draft
 from memory.services.memories import ListRequest, get_memory, list_memories
-from memory.services.recall import RecallRequest, prepare_query, recall
+from memory.services.questions import RecallRequest, prepare_query
+from memory.services.recall import recall
 from memory.services.remember import remember, remember_many
 from memory.services.turns import TurnDraft, ingest_turns
 

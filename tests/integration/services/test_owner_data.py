@@ -19,7 +19,8 @@ from memory.services.exporting import export_stream, file_name, from_ten, to_ten
 from memory.services.importing import import_document
 from memory.services.memories import ListRequest, list_memories
 from memory.services.profiles import change_profile, get_profile, list_profiles, reset_profile
-from memory.services.recall import RecallRequest, recall
+from memory.services.questions import RecallRequest
+from memory.services.recall import recall
 from memory.services.remember import remember, remember_many
 from memory.services.retirement import archive_memory
 from memory.services.settings import OWNER_SETTINGS, change_settings, get_settings

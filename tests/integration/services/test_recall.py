@@ -17,12 +17,14 @@ from memory.providers.guarded_embedder import GuardedEmbedder
 from memory.providers.stub_embedder import StubEmbedder
 from memory.recall import dense
 from memory.services import embedding, reinforcement
-from memory.services import recall as recall_module
+from memory.services import questions
 from memory.services.actors import Actor
 from memory.services.context import build_context
 from memory.services.drafts import Draft
 from memory.services.due_work import run_due_work
-from memory.services.recall import RecallRequest, explanation, recall
+from memory.services.explanations import explanation
+from memory.services.questions import RecallRequest
+from memory.services.recall import recall
 from memory.services.remember import remember, remember_many
 from memory.services.turns import TurnDraft, ingest_turns
 
@@ -47,7 +49,7 @@ class Flaky:
 def flaky(monkeypatch: pytest.MonkeyPatch) -> Flaky:
     made = Flaky()
     guarded = GuardedEmbedder(made, failures=1000)
-    for module in (composition, embedding, recall_module):
+    for module in (composition, embedding, questions):
         monkeypatch.setattr(module, "embedder", lambda: guarded)
     monkeypatch.setattr("memory.services.backfill.embedder", lambda: guarded)
     return made

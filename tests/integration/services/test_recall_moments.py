@@ -17,7 +17,8 @@ from memory.services.changes import change_memory
 from memory.services.clock import set_clock
 from memory.services.drafts import Draft
 from memory.services.memories import ListRequest, get_memory, list_memories
-from memory.services.recall import RecallRequest, prepare_query, recall
+from memory.services.questions import RecallRequest, prepare_query
+from memory.services.recall import recall
 from memory.services.remember import remember
 from memory.services.retirement import archive_expired, archive_memory, delete_memory
 

@@ -8,7 +8,8 @@ from memory.models import AuditEvent, IdempotencyRecord, Memory, RecallRecord, o
 from memory.services.actors import Actor
 from memory.services.drafts import Draft
 from memory.services.jobs import REMOVE_OUTDATED, ensure_schedules
-from memory.services.recall import RecallRequest, recall
+from memory.services.questions import RecallRequest
+from memory.services.recall import recall
 from memory.services.remember import remember
 from memory.services.retention import remove_outdated
 from memory.services.retirement import archive_memory

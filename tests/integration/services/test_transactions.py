@@ -11,13 +11,14 @@ from django.db import connection
 from memory.providers import composition
 from memory.providers.stub_embedder import StubEmbedder
 from memory.services import embedding
-from memory.services import recall as recall_module
+from memory.services import questions
 from memory.services.actors import Actor
 from memory.services.changes import change_memory
 from memory.services.context import build_context
 from memory.services.drafts import Draft
 from memory.services.importing import import_document
-from memory.services.recall import RecallRequest, recall
+from memory.services.questions import RecallRequest
+from memory.services.recall import recall
 from memory.services.remember import remember
 from memory.services.retirement import archive_memory, restore_memory
 
@@ -36,7 +37,7 @@ class Watchful(StubEmbedder):
 @pytest.mark.django_db(transaction=True)
 def test_the_embedder_is_asked_outside(make_owner: Callable[..., Actor], monkeypatch: pytest.MonkeyPatch) -> None:
     watchful = Watchful()
-    for module in (composition, embedding, recall_module):
+    for module in (composition, embedding, questions):
         monkeypatch.setattr(module, "embedder", lambda: watchful)
     owner = make_owner("alice")
     memory_id = remember(actor=owner, draft=Draft(text="The kettle whistles.")).memory_id

@@ -14,8 +14,8 @@ from hypothesis import strategies as st
 
 from memory.errors import InvalidInput, NotFound
 from memory.recall.candidates import Candidate
-from memory.recall.diversity import diversified, jaccard
 from memory.recall.profiles import SHIPPED, RecallProfile, shipped, with_changes
+from memory.recall.reranking import jaccard
 from memory.recall.scoring import Adjustment, adjustment, relevance
 
 NOW = datetime(2026, 11, 30, 12, tzinfo=UTC)
@@ -91,13 +91,7 @@ def test_relevance_is_a_probability_and_grows(cosine: float, coverage: float) ->
     assert relevance(None, None) < 0.05
 
 
-def test_diversity() -> None:
-    one, two, three = (UUID(int=number) for number in range(3))
-    words = {one: frozenset("abcd"), two: frozenset("abcd"), three: frozenset("wxyz")}
-    scores = {one: 1.0, two: 0.9, three: 0.8}
-    assert diversified([one, two, three], scores, words, weight=1.0) == [one, two, three]
-    assert diversified([one, two, three], scores, words, weight=0.3) == [one, three, two]
-    assert diversified([], {}, {}, weight=0.7) == []
+def test_the_share_of_common_words() -> None:
     assert jaccard(frozenset(), frozenset()) == 0.0
     assert jaccard(frozenset("ab"), frozenset("bc")) == pytest.approx(1 / 3)
 

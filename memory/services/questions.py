@@ -1,0 +1,133 @@
+"""Making questions ready for recall: keyed words, vectors, the parts of a compound question, further words."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Any, Final
+
+from memory.crypto.keyring import keyring
+from memory.errors import EmbedderUnavailable
+from memory.privacy import pii
+from memory.providers.composition import embedder
+from memory.recall.decomposition import decompose
+from memory.recall.late_interaction import embed_queries
+from memory.recall.profiles import RecallProfile
+from memory.recall.query import Query, keyed_terms
+from memory.recall.time_window import windows
+from memory.services.actors import UNSET, Actor, read_scopes
+from memory.services.clock import now
+from memory.services.embedding import active_space
+from memory.services.expansion import expand
+from memory.services.filtering import Narrowed, filters_of, moment_of
+from memory.text.signals import query_signals
+
+# What a word that a model added counts beside the question's own.
+ADDED_SHARE: Final = 0.3
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RecallRequest(Narrowed):
+    """What is asked.
+
+    `limit` and `threshold` are the profile's own when left out. `reference_time` is the moment from which the query
+    speaks, the present when left out. `reinforce` counts the hits as used; `record` keeps the explanation.
+    """
+
+    query: Any
+    profile: str | None = None
+    limit: int | None = None
+    threshold: float | None = None
+    scope: Any = UNSET
+    reference_time: Any = None
+    reinforce: bool = True
+    record: bool = True
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """A question made ready: whole, then in its parts where it has some; `degraded` names what could not be done."""
+
+    queries: tuple[Query, ...]
+    degraded: tuple[str, ...] = ()
+
+
+def without_vector(actor: Actor, text: str, request: RecallRequest) -> Query:
+    """Make a question ready as far as no model is needed.
+
+    Raises:
+        InvalidInput, InvalidScope, NotFound: a filter, moment or scope cannot be used.
+    """
+    ring = keyring().of(actor.owner_id)
+    terms = keyed_terms(text, ring)
+    moment, asks = now(), query_signals(text)
+    reference = moment_of(request, "reference_time") or moment
+    return Query(
+        text=text,
+        owner_id=actor.owner_id,
+        scopes=read_scopes(actor, request.scope),
+        terms=terms.counts,
+        shares=terms.shares,
+        words=terms.words,
+        vector=None,
+        space_id=None,
+        dimension=0,
+        filters=filters_of(request, actor=actor, ring=ring, at=moment),
+        now=moment,
+        reference=reference,
+        asks=asks,
+        names=frozenset(ring.name(name) for name in asks.names),
+        windows=tuple(windows(text, reference)),
+    )
+
+
+def prepare_query(actor: Actor, text: str, request: RecallRequest, *, wants_vector: bool = True) -> Query:
+    """Make one question ready, with the vector of its text with personal data replaced."""
+    query = without_vector(actor, text, request)
+    return _with_vectors([query])[0] if wants_vector else query
+
+
+def ask(actor: Actor, query: Query, request: RecallRequest, profile: RecallProfile) -> Asked:
+    """Add what a profile wants beside the words: vectors, the question's parts, further words.
+
+    Asks models, so never call it inside a transaction; all parts are embedded at once.
+    """
+    queries, degraded = [query], list[str]()
+    if profile.decompose:
+        parts = decompose(query.text)
+        if len(parts) > 1:
+            queries += [without_vector(actor, part, request) for part in parts]
+    if profile.expand:
+        added = expand(owner_id=actor.owner_id, query=query.text)
+        degraded += added.degraded
+        queries[0] = _expanded(query, added.words)
+    if "dense" in profile.arms:
+        queries = _with_vectors(queries)
+    return Asked(tuple(queries), tuple(degraded))
+
+
+def _expanded(query: Query, words: Sequence[str]) -> Query:
+    if not words:
+        return query
+    added = keyed_terms(" ".join(words), keyring().of(query.owner_id))
+    return replace(
+        query,
+        terms={**added.counts, **query.terms},
+        shares={**{term: share * ADDED_SHARE for term, share in added.shares.items()}, **query.shares},
+        words={**added.words, **query.words},
+    )
+
+
+def _with_vectors(queries: Sequence[Query]) -> list[Query]:
+    """Add the questions' vectors; without them where the embedder is unavailable."""
+    try:
+        model = embedder()
+        space = active_space(model)
+        ring = keyring().of(queries[0].owner_id)
+        embedded = embed_queries(model, [pii.redact(query.text) for query in queries], ring)
+    except EmbedderUnavailable:
+        return list(queries)
+    return [
+        replace(query, vector=vector, tokens=tokens, space_id=space.pk, dimension=space.dimension)
+        for query, (vector, tokens) in zip(queries, embedded, strict=True)
+    ]
