@@ -15,13 +15,18 @@ from memory.recall.query import Query
 
 SECONDS_A_DAY: Final = 86_400.0
 
+# The uses are looked up for each candidate: joined to its few hundred, their whole table would be read, as it is small
+# beside the others.
 ROWS: Final = """
     SELECT m.id, m.tier, m.kind, m.category, m.importance, m.salience, EXTRACT(EPOCH FROM m.created_at)::float8,
            coalesce(a.access_count, 0), EXTRACT(EPOCH FROM a.last_accessed)::float8,
            m.session_id, m.position, m.token_count, m.is_question, m.has_time, m.has_number,
            m.speaker_hashes, m.name_hashes, CASE WHEN m.visibility = 'agent' THEN m.agent_id END
     FROM memory_memory m
-    LEFT JOIN memory_memoryaccess a ON a.owner_id = m.owner_id AND a.memory_id = m.id
+    LEFT JOIN LATERAL (
+        SELECT u.access_count, u.last_accessed FROM memory_memoryaccess u
+        WHERE u.owner_id = m.owner_id AND u.memory_id = m.id LIMIT 1
+    ) a ON true
     WHERE m.owner_id = %(owner)s AND m.id = ANY(%(ids)s::uuid[]) AND m.status = %(live)s
       AND (m.expires_at IS NULL OR m.expires_at > %(now)s) {scope}
 """

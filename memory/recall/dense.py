@@ -121,9 +121,11 @@ def search(query: Query, limit: int, *, exact: bool, breadth: int = OWN_BREADTH)
     parameters |= narrowing
     with connection.cursor() as cursor:
         if not exact:
-            cursor.execute("SET LOCAL hnsw.iterative_scan = relaxed_order")
-            cursor.execute(f"SET LOCAL hnsw.ef_search = {min(MOST_BREADTH, max(breadth, 2 * limit))}")
-            cursor.execute(f"SET LOCAL hnsw.max_scan_tuples = {MAX_SCAN_TUPLES}")
+            cursor.execute(
+                "SET LOCAL hnsw.iterative_scan = relaxed_order; "
+                f"SET LOCAL hnsw.ef_search = {min(MOST_BREADTH, max(breadth, 2 * limit))}; "
+                f"SET LOCAL hnsw.max_scan_tuples = {MAX_SCAN_TUPLES}"
+            )
         statement = EXACT if exact else INDEXED
         cursor.execute(
             statement.format(space=int(query.space_id or 0), width=int(query.dimension), join=join, where=where),
