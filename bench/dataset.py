@@ -41,3 +41,11 @@ class Store:
     name: str
     items: Sequence[Item]
     questions: Sequence[Question]
+
+
+@dataclass(frozen=True, slots=True)
+class Source:
+    """Stores that were made alike and are reported together."""
+
+    name: str
+    stores: Sequence[Store]

@@ -7,14 +7,17 @@ Figures are also given for weights that never saw the conversation they are trie
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from itertools import combinations
+from statistics import fmean
 from typing import Any, Final
 
 import numpy as np
 from numpy.typing import NDArray
 
-from bench.quality import DEPTH, Answered, Corpus, adapted, averages, score
+from bench.quality import DEPTH, MEASURES, Answered, Corpus, adapted, averages, score
+from memory.errors import InvalidInput
 from memory.models import owner_scope
 from memory.recall.evidence import WEIGHTS
 from memory.recall.pipeline import gather, weigh
@@ -25,6 +28,8 @@ Matrix = NDArray[np.float64]
 PENALTY: Final = 1.0
 STEPS: Final = 30
 LEAST_GAIN: Final = 1e-6
+# Conversations that weights are tried on without having been fitted on them.
+TRIED: Final = 2
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,8 +64,14 @@ def _cases(corpus: Corpus, profile: RecallProfile, names: Sequence[str]) -> Iter
 
 
 def fit(cases: Sequence[Case]) -> Matrix:
-    """Find the weights of the signals; questions none of whose candidates is evidence teach nothing."""
+    """Find the weights of the signals; questions none of whose candidates is evidence teach nothing.
+
+    Raises:
+        InvalidInput: there is no other question.
+    """
     taught = [case for case in cases if case.evidence.any()]
+    if not taught:
+        raise InvalidInput("No question has evidence among its candidates: there is nothing to fit.", code="bench.fit")
     everything = np.concatenate([case.signals for case in taught])
     scale = everything.std(axis=0)
     scale[scale == 0] = 1.0
@@ -118,31 +129,83 @@ def answers(cases: Sequence[Case], weights: Matrix) -> list[Answered]:
 
 def held_out(cases: Sequence[Case], fitted: Callable[[Sequence[Case]], Matrix]) -> list[Answered]:
     """Answer each conversation's questions with weights fitted on all the others."""
-    stores = list(dict.fromkeys(case.store for case in cases))
     found: list[Answered] = []
-    for store in stores:
+    for store in stores_of(cases):
         weights = fitted([case for case in cases if case.store != store])
         found += answers([case for case in cases if case.store == store], weights)
     return found
 
 
-def measure(corpora: Sequence[Corpus], *, tell: Callable[[str], None]) -> dict[str, Any]:
-    """Fit on all stores and give the weights with the figures of the present, the new and the held-out weights."""
+def transfer(cases: Sequence[Case], fitted: Callable[[Sequence[Case]], Matrix]) -> dict[str, Any] | None:
+    """Tell what is lost on conversations that were not fitted on, averaged over every choice of two of them.
+
+    Returns:
+        The figures of weights fitted on all conversations but the two, those of weights fitted on all, both on the two,
+        and the loss between them; None for fewer than three conversations.
+    """
+    stores = stores_of(cases)
+    if len(stores) <= TRIED:
+        return None
+    everything = fitted(cases)
+    apart, together = [], []
+    for tried in combinations(stores, TRIED):
+        unseen = [case for case in cases if case.store in tried]
+        apart.append(averages(answers(unseen, fitted([case for case in cases if case.store not in tried]))))
+        together.append(averages(answers(unseen, everything)))
+    means = [{name: fmean(row[name] for row in rows) for name in MEASURES} for rows in (apart, together)]
+    return {
+        "fitted_on_others": {name: round(means[0][name], 4) for name in MEASURES},
+        "fitted_on_all": {name: round(means[1][name], 4) for name in MEASURES},
+        "loss": {name: round(means[1][name] - means[0][name], 4) for name in MEASURES},
+        "splits": len(apart),
+    }
+
+
+def stores_of(cases: Sequence[Case]) -> list[str]:
+    """List the conversations of cases."""
+    return list(dict.fromkeys(case.store for case in cases))
+
+
+def measure(groups: Sequence[Sequence[Corpus]], *, tell: Callable[[str], None]) -> dict[str, Any]:
+    """Fit on all stores and tell how the present, the new and the held-out weights do.
+
+    Args:
+        groups: stored data, source by source. Every question weighs as much as another, whatever its source.
+        tell: told of progress.
+
+    Returns:
+        `weights` and `present_weights` by signal; the figures of the `present`, the `fitted` and the `rounded` weights,
+        and of weights `held_out` conversation by conversation; `by_source` the first three for each source; `transfer`
+        for the first source, see there. They are those of the order by the weighted signals alone, before decay and
+        quoted phrases.
+
+    Raises:
+        InvalidInput: no question has evidence among its candidates.
+    """
     names = [weight.signal for weight in WEIGHTS]
-    cases = collect(corpora, adapted("default"), names)
+    profile = adapted("default")
+    by_source = [collect(corpora, profile, names) for corpora in groups]
+    cases = [case for part in by_source for case in part]
     tell(f"{len(cases)} questions collected")
     present = np.array([weight.value for weight in WEIGHTS])
     weights = fit(cases)
-    rounded = np.round(weights, 1)
-
-    def figures(answered: Sequence[Answered]) -> Mapping[str, Any]:
-        return averages(answered)
-
+    tried = {"present": present, "fitted": weights, "rounded": np.round(weights, 1)}
+    tell("fitted on everything")
+    apart = averages(held_out(cases, fit)) if len(stores_of(cases)) > 1 else None
+    tell("fitted without each conversation")
     return {
         "weights": {name: round(float(value), 3) for name, value in zip(names, weights, strict=True)},
-        "present": figures(answers(cases, present)),
-        "fitted": figures(answers(cases, weights)),
-        "rounded": figures(answers(cases, rounded)),
-        "held_out": figures(held_out(cases, fit)),
+        "present_weights": {weight.signal: weight.value for weight in WEIGHTS},
+        **{name: averages(answers(cases, values)) for name, values in tried.items()},
+        "held_out": apart,
+        "by_source": [
+            {
+                "stores": stores_of(part),
+                **{name: averages(answers(part, values)) for name, values in tried.items()},
+                "n": len(part),
+            }
+            for part in by_source
+        ],
+        "transfer": transfer(by_source[0], fit),
         "n": len(cases),
     }

@@ -11,28 +11,32 @@ from typing import Any, Final
 from uuid import UUID
 
 from bench.database import analyze, new_owner
-from bench.dataset import Item, Question, Store
+from bench.dataset import Item, Question, Source, Store
 from bench.intervals import interval
+from memory.errors import InvalidInput
 from memory.ids import new_id
 from memory.models import owner_scope
 from memory.recall.profiles import RecallProfile, shipped
 from memory.recall.query import Query
 from memory.services.actors import Actor
 from memory.services.drafts import Draft
-from memory.services.recall import RecallRequest, prepare_query, search
+from memory.services.questions import RecallRequest, prepare_query
+from memory.services.recall import search
 from memory.services.remember import remember
 from memory.services.turns import MAX_TURNS, TurnDraft, ingest_turns
 
 DEPTH: Final = 20
 CUTS: Final = (5, 10, 20)
-# What a run can be made without, and what that changes in the profile.
+ARMS: Final = ("dense", "lexical", "time")
+# What a run can be made without, and what that changes in the profile; any arm can be left out too.
 ABLATIONS: Final[Mapping[str, Mapping[str, Any]]] = {
     "spread": {"spread_before": 0.0, "spread_after": 0.0},
     "priors": {"evidence": False},
     "late": {"late_interaction": False},
     "decay": {"half_life_days": {}},
 }
-# What one arm alone is asked without.
+PARTS: Final = (*ABLATIONS, *ARMS)
+# One arm alone is asked without all of these.
 ALONE: Final[Mapping[str, Any]] = {
     "fusion": "sum",
     "half_life_days": {},
@@ -42,7 +46,6 @@ ALONE: Final[Mapping[str, Any]] = {
     "spread_before": 0.0,
     "spread_after": 0.0,
 }
-ARMS: Final = ("dense", "lexical", "time")
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,9 +72,9 @@ class Corpus:
 
 
 def measure(
-    stores: Sequence[Store],
+    sources: Sequence[Source],
     *,
-    profile: str,
+    profile: str = "default",
     arm: str | None = None,
     without: Sequence[str] = (),
     tell: Callable[[str], None],
@@ -79,28 +82,36 @@ def measure(
     """Store everything for an owner each, ask the questions and average.
 
     Args:
-        stores: the data.
+        sources: the data.
         profile: name of the shipped profile.
         arm: ask this arm alone; None asks the whole profile.
-        without: parts left out, of `ABLATIONS` and `ARMS`.
+        without: parts left out, of `PARTS`.
         tell: told of progress.
+
+    Returns:
+        The averages over all questions with their intervals, and the averages for each category, store and source.
+
+    Raises:
+        InvalidInput: a part or arm that there is not.
+        NotFound: a profile that there is not.
     """
+    asked = adapted(profile, arm=arm, without=without)
     begun = time.perf_counter()
-    corpora = ingest_all(stores, tell=tell)
+    corpora = {source.name: ingest_all(source.stores, tell=tell) for source in sources}
     seconds = time.perf_counter() - begun
-    answered = ask_all(corpora, adapted(profile, arm=arm, without=without))
-    count = sum(len(store.items) for store in stores)
+    by_source = {name: ask_all(stored, asked) for name, stored in corpora.items()}
+    answered = [one for found in by_source.values() for one in found]
+    count = sum(len(store.items) for source in sources for store in source.stores)
     return {
-        **averages(answered),
-        "interval": {name: interval(answered, value) for name, value in MEASURES.items()},
-        "n": len(answered),
+        **summary(answered),
         "profile": profile,
         "arm": arm,
         "without": list(without),
         "memories": count,
         "ingest_per_s": round(count / seconds, 1),
-        "by_category": _grouped(answered, lambda one: one.category),
-        "by_store": _grouped(answered, lambda one: one.store),
+        "by_category": grouped(answered, lambda one: one.category),
+        "by_store": grouped(answered, lambda one: one.store),
+        "by_source": {name: summary(found) for name, found in by_source.items()},
     }
 
 
@@ -132,7 +143,7 @@ def _ingest(store: Store) -> Corpus:
                     raise RuntimeError(f"turn {item.id} was refused: {result.error}")
                 corpus.item_of[result.memory_id] = item.id
                 corpus.session_of[item.id] = session
-    corpus.prepared = [(question, _prepare(corpus.actor, question.text)) for question in store.questions]
+    corpus.prepared = [(question, prepared(corpus.actor, question.text)) for question in store.questions]
     return corpus
 
 
@@ -142,30 +153,33 @@ def _draft(item: Item) -> Draft:
     return Draft(text=item.text, speaker=speaker, role=role, kind=item.kind, occurred_at=item.at)
 
 
-def _prepare(actor: Actor, text: str) -> Query:
+def prepared(actor: Actor, text: str) -> Query:
+    """Make a question ready as it stands."""
     return prepare_query(actor, text, RecallRequest(query=text))
 
 
 def adapted(profile: str, *, arm: str | None = None, without: Sequence[str] = ()) -> RecallProfile:
-    """Give a shipped profile at the bench's depth, with one arm alone or without some of its parts."""
+    """Give a shipped profile at the bench's depth, with one arm alone or without some of its parts.
+
+    Raises:
+        InvalidInput: a part or arm that there is not.
+        NotFound: a profile that there is not.
+    """
+    for part in without:
+        if part not in PARTS:
+            raise InvalidInput(
+                f"There is nothing called {part[:40]!r} to leave out. There are: {', '.join(PARTS)}.",
+                code="bench.part",
+            )
     chosen = replace(shipped(profile), limit=DEPTH)
     if arm is not None:
-        plain: Any = {
-            "fusion": "sum",
-            "half_life_days": {},
-            "reranker": "none",
-            "evidence": False,
-            "late_interaction": False,
-        }
-        chosen = replace(chosen, arms=(arm,), weights={arm: 1.0}, spread_before=0.0, spread_after=0.0, **plain)
+        if arm not in ARMS:
+            raise InvalidInput(f"There is no arm {arm[:40]!r}. There are: {', '.join(ARMS)}.", code="bench.part")
+        chosen = replace(chosen, arms=(arm,), weights={arm: 1.0}, **ALONE)
     for part in without:
-        changes = ABLATIONS.get(part)
-        if changes is not None:
-            chosen = replace(chosen, **changes)
-        elif part in ARMS:
-            chosen = replace(chosen, arms=tuple(name for name in chosen.arms if name != part))
-        else:
-            raise ValueError(f"There is nothing called {part!r} to leave out: {', '.join((*ABLATIONS, *ARMS))}.")
+        chosen = replace(chosen, **ABLATIONS.get(part, {}), arms=tuple(name for name in chosen.arms if name != part))
+    if not chosen.arms:
+        raise InvalidInput("Without any arm nothing is found.", code="bench.part")
     return chosen
 
 
@@ -212,7 +226,17 @@ def averages(answered: Sequence[Answered]) -> dict[str, float]:
     return {name: round(fmean(map(value, answered)), 4) if answered else 0.0 for name, value in MEASURES.items()}
 
 
-def _grouped(answered: Sequence[Answered], key: Callable[[Answered], str]) -> dict[str, dict[str, float]]:
+def summary(answered: Sequence[Answered]) -> dict[str, Any]:
+    """Average every measure over the questions, with the intervals and the number of questions."""
+    return {
+        **averages(answered),
+        "interval": {name: interval(answered, value) for name, value in MEASURES.items()},
+        "n": len(answered),
+    }
+
+
+def grouped(answered: Sequence[Answered], key: Callable[[Answered], str]) -> dict[str, dict[str, float]]:
+    """Average every measure over the questions of each group."""
     groups: dict[str, list[Answered]] = {}
     for one in answered:
         groups.setdefault(key(one), []).append(one)
