@@ -69,7 +69,7 @@ def ask(query: Query, profile: RecallProfile, *, limit: int) -> Found:
         else:
             wanted = asked["dense"]
             exact = dense.scan_choices.exact(query.owner_id, owner, limit=wanted)
-            width = dense.breadth(owner)
+            width = dense.breadth(owner, limit=wanted)
             near = guarded("dense", found, lambda: dense.search(query, wanted, exact=exact, breadth=width))
             if near is not None:
                 found.asked["dense"] = near
@@ -105,7 +105,7 @@ def complete(query: Query, found: Found, further: Collection[UUID] = ()) -> None
     found.complete = {name: dict(scores) for name, scores in found.asked.items()}
 
     def add(name: str, score: Callable[[list[UUID]], Mapping[UUID, float]]) -> None:
-        unknown = sorted(every - set(found.asked[name]))
+        unknown = list(every - set(found.asked[name]))
         if unknown:
             found.complete[name].update(guarded(name, found, lambda: score(unknown)) or {})
 

@@ -11,6 +11,7 @@ from uuid import UUID
 from django.db import connection
 
 from memory.models import Kind, Status
+from memory.recall.id_arrays import id_array
 from memory.recall.query import Query
 
 SECONDS_A_DAY: Final = 86_400.0
@@ -80,7 +81,7 @@ def load_candidates(query: Query, memory_ids: Iterable[UUID]) -> dict[UUID, Cand
             ROWS.format(scope=scope),
             {
                 "owner": query.owner_id,
-                "ids": list(memory_ids),
+                "ids": id_array(memory_ids),
                 "live": Status.LIVE,
                 "now": query.now,
                 "scopes": list(query.scopes or ()),

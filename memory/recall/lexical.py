@@ -16,6 +16,7 @@ from uuid import UUID
 from django.db import connection
 
 from memory.recall.document_frequency import document_frequencies
+from memory.recall.id_arrays import id_array
 from memory.recall.profiles import RecallProfile
 from memory.recall.query import MAX_TERMS, Query
 from memory.recall.statistics import OwnerStatistics
@@ -137,7 +138,7 @@ def _scored(
         f"SELECT p.memory_id, sum({model.formula}), bit_or(q.bit) {POSTINGS} AND p.memory_id = ANY(%(ids)s::uuid[]) "
         "GROUP BY p.memory_id"
     )
-    return _run(statement, {**_parameters(query, model, terms), "ids": list(memory_ids)})
+    return _run(statement, {**_parameters(query, model, terms), "ids": id_array(memory_ids)})
 
 
 def _parameters(query: Query, model: LexicalModel, terms: Sequence[int]) -> dict[str, Any]:

@@ -10,6 +10,7 @@ from uuid import UUID
 from django.db import connection
 
 from memory.models import Status
+from memory.recall.id_arrays import id_array
 from memory.recall.query import Query
 
 # The nearest live turn counts, not the next position: positions may have gaps, and erased turns leave some. It is
@@ -59,6 +60,6 @@ def neighbours_of(query: Query, memory_ids: Collection[UUID]) -> dict[UUID, Neig
     with connection.cursor() as cursor:
         cursor.execute(
             NEAREST.format(where="".join(f" AND {condition}" for condition in conditions)),
-            {**parameters, "owner": query.owner_id, "ids": list(memory_ids), "live": Status.LIVE},
+            {**parameters, "owner": query.owner_id, "ids": id_array(memory_ids), "live": Status.LIVE},
         )
         return {turn: Neighbours(before, after) for turn, before, after in cursor.fetchall()}

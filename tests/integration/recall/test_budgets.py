@@ -15,7 +15,7 @@ from memory.models import owner_scope
 from memory.recall import arms, budgets
 from memory.recall.arms import Found, guarded
 from memory.recall.budgets import BUDGETS, OTHERS, TOTAL_MS, Budget, TotalBudget, budget_of
-from memory.recall.dense import ScanChoices, choose_exact
+from memory.recall.dense import ScanChoices, breadth, choose_exact
 from memory.recall.profiles import ARMS, shipped
 from memory.recall.statistics import OwnerStatistics, owner_statistics
 from memory.services.actors import Actor
@@ -229,3 +229,8 @@ class TestHysteresis:
         owner = OwnerStatistics(20_000, 20_000, 20_000)
         assert not choose_exact(owner, limit=100)
         assert choose_exact(owner, limit=1_000)
+        assert not choose_exact(OwnerStatistics(40_000, 40_000, 40_000), limit=1_000)
+
+    def test_and_looks_at_more_of_the_index(self) -> None:
+        owner = OwnerStatistics(100_000, 100_000, 100_000)
+        assert [breadth(owner, limit=limit) for limit in (10, 100, 250, 1_000)] == [600, 600, 750, 1_000]
