@@ -78,6 +78,16 @@ class TokenEmbedder(Embedder, Protocol):
     def reduction(self) -> bytes:
         """Name in 4 bytes how token vectors are made; two matrices can be compared only when theirs are equal."""
 
+    def understands(self, text: str) -> bool:
+        """Tell whether the model knows any token of a text.
+
+        Texts of unknown tokens alone (a script or a sign that the model never saw) all look alike to it, so that their
+        vectors say nothing.
+
+        Raises:
+            EmbedderUnavailable: as for `embed`.
+        """
+
     def embed_with_tokens(self, texts: Sequence[str]) -> tuple[Vectors, list[Tokens]]:
         """Embed texts as `embed` does, with their tokens from the same computation.
 

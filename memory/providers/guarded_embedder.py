@@ -184,6 +184,10 @@ class GuardedTokenEmbedder(GuardedEmbedder):
         """Name how token vectors are made; raises EmbedderUnavailable."""
         return self._guarded(lambda: self._embedder.reduction)
 
+    def understands(self, text: str) -> bool:
+        """Tell whether the guarded embedder knows any token of a text; raises EmbedderUnavailable."""
+        return self._guarded(lambda: self._embedder.understands(text))
+
     def embed_with_tokens(self, texts: Sequence[str]) -> tuple[Vectors, list[Tokens]]:
         """Embed texts with their tokens as the guarded embedder does, and check the answer once more.
 

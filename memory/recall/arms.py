@@ -65,7 +65,7 @@ def ask(query: Query, profile: RecallProfile, *, limit: int) -> Found:
     found.rows = owner.rows
     if "dense" in profile.arms:
         if query.vector is None:
-            found.failed["dense"] = "embedder.unavailable"
+            found.failed["dense"] = query.no_vector
         else:
             wanted = asked["dense"]
             exact = dense.scan_choices.exact(query.owner_id, owner, limit=wanted)

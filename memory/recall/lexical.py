@@ -22,8 +22,9 @@ from memory.recall.query import MAX_TERMS, Query
 from memory.recall.statistics import OwnerStatistics
 
 # Postings that one query may touch before the rarest terms choose the candidates and the others only complete them:
-# at least so many, or this share of the owner's rows (measured: overlap of the first ten above 0.997).
-LEAST_BUDGET: Final = 5_000
+# at least so many, or this share of the owner's rows. Measured with questions of conversations over 100,000 turns: of
+# the exact first ten .998 are found, of the first hundred .968. Fewer postings are read sooner than candidates completed.
+LEAST_BUDGET: Final = 20_000
 BUDGET_SHARE: Final = 0.2
 # How many of the candidates that the rarest terms chose are completed with the skipped terms.
 COMPLETED: Final = 300

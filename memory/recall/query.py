@@ -35,7 +35,7 @@ class Query:
 
     `terms` maps keyed terms to how often they stand in the query, and `shares` to how much of its word each stands for,
     since a word may have a stem in two languages; `words` maps them back to the plain terms for explanations and is
-    never stored unsealed. `vector` is None where the embedder is unavailable. `reference` is the
+    never stored unsealed. `vector` is None where there is none, and `no_vector` says why. `reference` is the
     moment from which the query speaks: what its date words are counted from. `asks` says what sort of answer is wanted,
     and `names` are the keyed names that stand in the query. `tokens` are its token vectors where there are any,
     and `windows` the spans of time that it names.
@@ -57,6 +57,7 @@ class Query:
     names: frozenset[int] = frozenset()
     tokens: QueryTokens | None = None
     windows: tuple[TimeSpan, ...] = ()
+    no_vector: str = "embedder.unavailable"
 
     def narrowing(self, alias: str) -> tuple[str, str, dict[str, Any]]:
         """Give the join, the further conditions and their parameters that limit an arm's table under an alias."""

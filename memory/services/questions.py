@@ -8,6 +8,7 @@ from typing import Any, Final
 
 from memory.crypto.keyring import keyring
 from memory.errors import EmbedderUnavailable
+from memory.ports import gives_tokens
 from memory.privacy import pii
 from memory.providers.composition import embedder
 from memory.recall.decomposition import decompose
@@ -124,10 +125,14 @@ def _with_vectors(queries: Sequence[Query]) -> list[Query]:
         model = embedder()
         space = active_space(model)
         ring = keyring().of(queries[0].owner_id)
-        embedded = embed_queries(model, [pii.redact(query.text) for query in queries], ring)
+        texts = [pii.redact(query.text) for query in queries]
+        embedded = embed_queries(model, texts, ring)
+        familiar = [not gives_tokens(model) or model.understands(text) for text in texts]
     except EmbedderUnavailable:
         return list(queries)
     return [
         replace(query, vector=vector, tokens=tokens, space_id=space.pk, dimension=space.dimension)
-        for query, (vector, tokens) in zip(queries, embedded, strict=True)
+        if known
+        else replace(query, no_vector="embedder.unfamiliar")
+        for query, known, (vector, tokens) in zip(queries, familiar, embedded, strict=True)
     ]

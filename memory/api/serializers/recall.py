@@ -82,6 +82,9 @@ class HitSerializer(serializers.Serializer[Any]):
     score = serializers.FloatField(help_text="Comparable within this answer only.")
     relevance = serializers.FloatField(help_text="From 0 to 1.")
     matched = serializers.ListField(child=serializers.CharField(), help_text="The query's words that stand in it.")
+    also = serializers.ListField(
+        child=serializers.UUIDField(), help_text="Memories that say the same and are therefore not shown."
+    )
     reasons = serializers.DictField(required=False, help_text="Ranks, scores and terms; with `explain` only.")
 
 

@@ -63,6 +63,7 @@ def _hit(hit: Hit, explain: bool, context: dict[str, Any]) -> dict[str, Any]:
         "score": round(hit.score, 6),
         "relevance": round(hit.relevance, 4),
         "matched": list(hit.matched),
+        "also": [str(memory_id) for memory_id in hit.also],
     }
     return {**shown, "reasons": dict(hit.reasons)} if explain else shown
 

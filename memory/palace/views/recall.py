@@ -131,7 +131,13 @@ def _notices(answer: Recalled) -> list[str]:
         name = ARM_NAMES.get(arm, arm)
         if kind == "embedder.unavailable":
             notices.append("Search by meaning is unavailable, so these were found by words only. Nothing is lost.")
-        elif kind == "arm.failed":
+        elif kind == "embedder.unfamiliar":
+            notices.append("The model knows none of these signs, so they were looked for by words only.")
+        elif kind == "reranker.unavailable":
+            notices.append("The model that puts hits in order did not answer, so they stand in the order they had.")
+        elif kind == "expansion.unavailable":
+            notices.append("No further words could be thought of, so only yours were looked for.")
+        elif kind in {"arm.failed", "arm.timeout", "arm.skipped"}:
             notices.append(f"Search by {name} did not answer in time and was left out. Try again in a moment.")
         elif kind == "arm.absent":
             notices.append(f"The profile {answer.profile} also looks at {name}, which this version cannot do yet.")

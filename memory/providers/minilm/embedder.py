@@ -83,6 +83,10 @@ class MiniLmEmbedder:
         """Name how token vectors are made; raises EmbedderUnavailable when the projection cannot be read."""
         return self._projection[1]
 
+    def understands(self, text: str) -> bool:
+        """Tell whether the model knows any token of a text; raises EmbedderUnavailable as `embed` does."""
+        return self._engine.get().knows_any(well_formed(text, LONGEST_TEXT))
+
     def embed_with_tokens(self, texts: Sequence[str]) -> tuple[Vectors, list[Tokens]]:
         """Embed as `embed` does, with the reduced vectors of each text's first 96 tokens that are not punctuation.
 

@@ -20,6 +20,7 @@ from memory.providers.onnx_runtime import onnxruntime
 # 768 to 1,024 is best, 2,048 already slower), while the memory for intermediate results does.
 CELLS = 1024
 LARGEST_BATCH = 32
+UNKNOWN = "[UNK]"
 
 SENTENCE = "sentence"
 TOKENS = "tokens"
@@ -66,6 +67,14 @@ class Engine:
             raise EmbedderUnavailable(
                 f"The local embedding model cannot be loaded ({error.__class__.__name__})."
             ) from error
+
+    def knows_any(self, text: str) -> bool:
+        """Tell whether any token of a well-formed text is in the vocabulary, its ends aside."""
+        encoded = self._tokenizer.encode(text)
+        unknown = self._tokenizer.token_to_id(UNKNOWN)
+        return any(
+            number != unknown for number, end in zip(encoded.ids, encoded.special_tokens_mask, strict=True) if not end
+        )
 
     @property
     def vocabulary(self) -> dict[str, int]:

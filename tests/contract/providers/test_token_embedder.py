@@ -117,3 +117,14 @@ def test_the_guard_counts_failures_and_refuses_a_wrong_number_of_texts() -> None
     with pytest.raises(EmbedderUnavailable, match="tokens of 0 texts for 1"):
         made.embed_with_tokens(["a"])
     assert made.state().failures == 1
+
+
+@pytest.mark.parametrize(
+    ("text", "known"),
+    [
+        ("tea", True), ("Grüße", True), ("привет", True), ("桜の花", True), ("ZX-4419", True),
+        ("桜", False), ("😀😀", False), ("你好吗", False), ("z" * 200, False), ("", False),
+    ],
+)  # fmt: skip
+def test_it_says_what_it_understands(model: TokenEmbedder, text: str, known: bool) -> None:
+    assert model.understands(text) is known

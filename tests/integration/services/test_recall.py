@@ -16,8 +16,7 @@ from memory.providers import composition
 from memory.providers.guarded_embedder import GuardedEmbedder
 from memory.providers.stub_embedder import StubEmbedder
 from memory.recall import dense
-from memory.services import embedding, reinforcement
-from memory.services import questions
+from memory.services import embedding, questions, reinforcement
 from memory.services.actors import Actor
 from memory.services.context import build_context
 from memory.services.drafts import Draft

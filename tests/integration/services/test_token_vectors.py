@@ -329,3 +329,11 @@ class TestFilling:
         assert fill_tokens(owner_id=alice.owner_id, at=now()) == (0, None)
         assert set(blobs(alice)) == {changed}
         assert close(opened(alice, changed), matrix_of("Three herons."))
+
+
+def test_a_text_of_unknown_signs_is_found_by_its_words_only(alice: Actor, local: MiniLmEmbedder) -> None:
+    for text in ("z" * 300, "桜が咲いた", "We drank tea."):
+        remember(actor=alice, draft=Draft(text=text))
+    answer = recall(actor=alice, request=RecallRequest(query="桜", threshold=0.3))
+    assert [hit.memory.text for hit in answer.hits] == ["桜が咲いた"]
+    assert "embedder.unfamiliar" in answer.degraded

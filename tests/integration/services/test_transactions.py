@@ -10,8 +10,7 @@ from django.db import connection
 
 from memory.providers import composition
 from memory.providers.stub_embedder import StubEmbedder
-from memory.services import embedding
-from memory.services import questions
+from memory.services import embedding, questions
 from memory.services.actors import Actor
 from memory.services.changes import change_memory
 from memory.services.context import build_context
