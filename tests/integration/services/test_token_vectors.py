@@ -29,6 +29,8 @@ from memory.services.clock import now
 from memory.services.drafts import Draft
 from memory.services.due_work import run_due_work
 from memory.services.missing_tokens import call_for_missing_tokens, fill_tokens
+from memory.services.questions import RecallRequest
+from memory.services.recall import recall
 from memory.services.remember import remember, remember_many
 from memory.services.retirement import archive_memory, delete_memory, restore_memory
 from memory.services.turns import TurnDraft, ingest_turns
