@@ -60,7 +60,10 @@ def _cases(corpus: Corpus, profile: RecallProfile, names: Sequence[str]) -> Iter
         items = [corpus.item_of[memory_id] for memory_id in ground.order]
         if items:
             evidence = np.array([item in question.evidence for item in items], dtype=bool)
-            yield Case(corpus, number, items, np.stack([columns[name] for name in names], axis=1), evidence)
+            # Questions without tokens have no signals of theirs, which weigh nothing then.
+            nothing = np.zeros(len(items))
+            rows = np.stack([columns.get(name, nothing) for name in names], axis=1)
+            yield Case(corpus, number, items, rows, evidence)
 
 
 def fit(cases: Sequence[Case]) -> Matrix:

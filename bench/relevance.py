@@ -15,6 +15,7 @@ from typing import Any, Final
 import numpy as np
 from numpy.typing import NDArray
 
+from bench.dataset import Question
 from bench.quality import DEPTH, Corpus, adapted, prepared
 from memory.crypto.keyring import keyring
 from memory.errors import InvalidInput
@@ -89,22 +90,39 @@ def fit_relevance(groups: Sequence[Sequence[Corpus]], *, tell: Callable[[str], N
             "Relevance is fitted on sources of two stores at least: each question is also asked to another one.",
             code="bench.sources",
         )
+    pairs = [pair for corpora in groups for pair in _pairs(corpora)]
+    tell(f"{len(pairs)} questions made ready for a foreign store")
     found = {}
     for way, terms in WAYS.items():
-        asked = [one for corpora in groups for one in ask_both(corpora, way)]
+        asked = [_ask(pair, way) for pair in pairs]
         found[way] = calibrate(asked, terms)
         tell(f"relevance with {way}: {_line(found[way])}")
     return found
 
 
-def ask_both(corpora: Sequence[Corpus], way: str) -> Iterator[Asked]:
-    """Ask every question to its own store and to the others in turn."""
+@dataclass(frozen=True, slots=True)
+class _Pair:
+    """A question made ready for its own store, and for another one."""
+
+    own: Corpus
+    other: Corpus
+    question: Question
+    query: Query
+    foreign: Query
+
+
+def _pairs(corpora: Sequence[Corpus]) -> Iterator[_Pair]:
+    """Pair every question with the other stores in turn."""
     for number, corpus in enumerate(corpora):
         others = [*corpora[number + 1 :], *corpora[:number]]
         for at, (question, query) in enumerate(corpus.prepared):
             other = others[at % len(others)]
-            own = _listed(corpus, _as(query, way), question.evidence)
-            yield Asked(own, _listed(other, _as(prepared(other.actor, question.text), way), frozenset()))
+            yield _Pair(corpus, other, question, query, prepared(other.actor, question.text))
+
+
+def _ask(pair: _Pair, way: str) -> Asked:
+    own = _listed(pair.own, _as(pair.query, way), pair.question.evidence)
+    return Asked(own, _listed(pair.other, _as(pair.foreign, way), frozenset()))
 
 
 def _as(query: Query, way: str) -> Query:
