@@ -23,7 +23,7 @@ from memory.recall.statistics import OwnerStatistics
 
 # Postings that one query may touch before the rarest terms choose the candidates and the others only complete them:
 # at least so many, or this share of the owner's rows. Measured with questions of conversations over 100,000 turns: of
-# the exact first ten .998 are found, of the first hundred .968. Fewer postings are read sooner than candidates completed.
+# the exact first ten .998 are found, of the first hundred .968. Fewer are read sooner than candidates are completed.
 LEAST_BUDGET: Final = 20_000
 BUDGET_SHARE: Final = 0.2
 # How many of the candidates that the rarest terms chose are completed with the skipped terms.

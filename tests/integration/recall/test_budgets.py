@@ -5,12 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import replace
-from typing import Final
+from typing import Any, Final
 from uuid import UUID
 
 import pytest
 from django.db import connection, connections, transaction
+from django.db.utils import ConnectionHandler
 
+from config.settings import database
 from memory.models import owner_scope
 from memory.recall import arms, budgets
 from memory.recall.arms import Found, guarded
@@ -155,6 +157,19 @@ class TestSettings:
     def test_plans_are_made_for_each_statement(self, alice: Actor) -> None:
         assert self.setting("plan_cache_mode") == "force_custom_plan"
         assert self.setting("jit") == "off"
+
+    def test_also_on_the_connections_of_a_pool(self, db: None) -> None:
+        pooled = database.connection(connections["default"].settings_dict, pool={"min_size": 2, "max_size": 2})
+        wrapper: Any = ConnectionHandler({"default": {}, "pooled": pooled})["pooled"]
+        try:
+            wrapper.pool.open()
+            with wrapper.pool.connection() as one, wrapper.pool.connection() as two:
+                assert one is not two
+                for made in (one, two):
+                    for setting, value in (("plan_cache_mode", "force_custom_plan"), ("jit", "off")):
+                        assert made.execute(f"SHOW {setting}").fetchone() == (value,)
+        finally:
+            wrapper.close_pool()
 
 
 class TestTable:

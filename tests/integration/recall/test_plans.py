@@ -207,6 +207,21 @@ def test_the_rarest_words_choose_and_the_others_complete_a_few(store: Store) -> 
         assert one.rows("memory_lexposting") <= MOST_CANDIDATES * (len(WORDS) + OWN_WORDS)
 
 
+def test_what_the_rarest_words_chose_is_scored_as_by_all_words(store: Store) -> None:
+    query = prepare_query(store.actor, QUESTION, RecallRequest(query=QUESTION), wants_vector=False)
+    with owner_scope(store.owner_id):
+        model = lexical.build_model(query, shipped("default"), owner_statistics(store.owner_id))
+        assert model is not None
+        found = lexical.search(query, model, LIMIT)
+        without_budget = replace(model, kept=(*model.kept, *model.skipped), skipped=())
+        exact = lexical.search(query, without_budget, LIMIT)
+    assert bool(model.skipped) is (sum(frequencies(store)) > lexical.LEAST_BUDGET)
+    assert list(found) == list(exact)
+    for memory_id, one in found.items():
+        assert one.score == pytest.approx(exact[memory_id].score)
+        assert one.words == exact[memory_id].words
+
+
 def frequencies(store: Store) -> list[int]:
     """Give in how many memories the words of the question stand, the rarest first."""
     return sorted(store.rows // every for every in WORDS.values())
@@ -268,5 +283,5 @@ def test_a_recall_with_every_arm_takes_so_many_statements(store: Store) -> None:
     parts = [one for one in statements if one.startswith("SAVEPOINT")]
     # Dense, lexical, time, neighbours, the exact scores of three arms, tokens; each is begun and ended.
     assert len(parts) == 8
-    indexed, skipped = store.rows > dense.EXACT_ROWS, store.rows > lexical.LEAST_BUDGET
+    indexed, skipped = store.rows > dense.EXACT_ROWS, sum(frequencies(store)) > lexical.LEAST_BUDGET
     assert len(statements) == 13 + 2 * len(parts) + indexed + skipped
