@@ -14,7 +14,7 @@ from django.db.utils import ConnectionHandler
 
 from config.settings import database
 from memory.models import owner_scope
-from memory.recall import arms, budgets
+from memory.recall import arms, budgets, statistics
 from memory.recall.arms import Found, guarded
 from memory.recall.budgets import BUDGETS, OTHERS, TOTAL_MS, Budget, TotalBudget, budget_of
 from memory.recall.dense import ScanChoices, breadth, choose_exact
@@ -98,7 +98,8 @@ class TestSlowStatements:
         assert {"arm.timeout:dense", "arm.skipped:lexical", "arm.skipped:neighbours"} <= set(answer.degraded)
         assert not [code for code in answer.degraded if code.startswith("arm.failed")]
 
-    def test_the_numbers_of_an_owner_wait_for_nobody(self, kettle: Actor) -> None:
+    def test_the_numbers_of_an_owner_wait_for_nobody(self, kettle: Actor, monkeypatch: pytest.MonkeyPatch) -> None:
+        monkeypatch.setattr(statistics, "FEW", 0)
         names = [partition_of(kettle.owner_id, SLOW_TABLES[part]) for part in ("dense", "lexical")]
         with locked(*names), owner_scope(kettle.owner_id), connection.cursor() as cursor:
             cursor.execute(f"SET LOCAL statement_timeout = {SHORT_MS}")
