@@ -27,21 +27,20 @@ class Weight:
 
 
 WEIGHTS: Final = (
-    Weight("spread_rank", 0.3, "Logarithm of the rank by the spread score: the first few differ most."),
-    Weight("spread", 0.2, "The fused score, with a part of the neighbouring turns' scores."),
+    Weight("spread_rank", 0.4, "Logarithm of the rank by the spread score: the first few differ most."),
     Weight("second_before", 0.3, "The score of the turn before the one before: a subject lasts several turns."),
     Weight("conversation", 0.2, "The best score in the same conversation; a statement stands for itself."),
-    Weight("window", 0.9, "The share of the question's words, by weight, that stand here or in the turns beside."),
+    Weight("window", 0.7, "The share of the question's words, by weight, that stand here or in the turns beside."),
     Weight("subject", 1.2, "The share of the question's words that the conversation's candidates hold together."),
     Weight("length", 0.4, "Logarithm of the number of words: short turns seldom say anything."),
-    Weight("question", -1.0, "A question is seldom the answer to one."),
-    Weight("answers", 0.6, "What follows a question often answers it."),
-    Weight("timely", 1.0, "How well the memory fits the time that the question names."),
-    Weight("time", 1.6, "The question asks when, and the text holds a word of time."),
-    Weight("number", 2.0, "The question asks how many or how long, and the text holds a number."),
-    Weight("other_speaker", -0.7, "The question names one speaker, and another one said this."),
-    Weight("late", 0.3, "How well each word of the question finds a word of like meaning, rare words first."),
-    Weight("late_window", 0.5, "The same, where the turns beside may help."),
+    Weight("question", -1.1, "A question is seldom the answer to one."),
+    Weight("answers", 0.7, "What follows a question often answers it."),
+    Weight("timely", 5.7, "How well the memory fits the time that the question names."),
+    Weight("time", 1.9, "The question asks when, and the text holds a word of time."),
+    Weight("number", 2.1, "The question asks how many or how long, and the text holds a number."),
+    Weight("other_speaker", -0.8, "The question names one speaker, and another one said this."),
+    Weight("late", 0.4, "How well each word of the question finds a word of like meaning, rare words first."),
+    Weight("late_window", 0.7, "The same, where the turns beside may help."),
 )
 """At most twenty, fitted together; a signal that is not listed weighs nothing."""
 

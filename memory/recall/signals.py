@@ -163,7 +163,6 @@ def signals(ground: Ground, query: Query, profile: RecallProfile) -> dict[str, C
     turn = ground.conversation >= 0
     return {
         "spread_rank": -np.log(ranks(shared)),
-        "spread": shared,
         "second_before": at(own, _second(ground.before)),
         "conversation": _best_of_conversation(ground, own),
         "window": _window(ground) @ ground.weights,
