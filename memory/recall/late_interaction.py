@@ -23,6 +23,7 @@ from numpy.typing import NDArray
 from memory.crypto.keyring import OwnerRing
 from memory.errors import KeysUnavailable
 from memory.ports import TOKEN_SCALE, Embedder, TokenMatrix, Tokens, Vectors, gives_tokens
+from memory.recall.id_arrays import id_array
 from memory.recall.token_blobs import open_tokens, reduction_of
 from memory.text.languages import possible_languages
 from memory.text.tokens import terms_of_word
@@ -188,7 +189,7 @@ def _opened(
     tokens: QueryTokens, agents: Mapping[UUID, UUID | None], ring: OwnerRing, space_id: int
 ) -> dict[UUID, TokenMatrix]:
     with connection.cursor() as cursor:
-        cursor.execute(BLOBS, {"owner": ring.owner_id, "ids": list(agents), "space": space_id})
+        cursor.execute(BLOBS, {"owner": ring.owner_id, "ids": id_array(agents), "space": space_id})
         found = cursor.fetchall()
     matrices: dict[UUID, TokenMatrix] = {}
     damaged = 0

@@ -22,6 +22,7 @@ from memory.ports import Reranker
 from memory.privacy import injection
 from memory.privacy.placeholders import Placeholders
 from memory.providers.misconfigured import ProviderMisconfigured
+from memory.recall.id_arrays import id_array
 from memory.recall.query import Query
 from memory.text.tokens import term_frequencies
 
@@ -205,7 +206,7 @@ def _similarities(query: Query, ids: Sequence[UUID]) -> Similarities:
 
 def _vectors(query: Query, ids: Sequence[UUID]) -> dict[UUID, NDArray[np.float16]]:
     with connection.cursor() as cursor:
-        cursor.execute(VECTORS, {"owner": query.owner_id, "ids": list(ids), "space": query.space_id})
+        cursor.execute(VECTORS, {"owner": query.owner_id, "ids": id_array(ids), "space": query.space_id})
         return {
             memory_id: np.frombuffer(bytes(value), dtype=">f2", offset=_HEADER_BYTES)
             for memory_id, value in cursor.fetchall()

@@ -24,6 +24,7 @@ from uuid import UUID
 from django.db import connection
 
 from memory.models import Status
+from memory.recall.id_arrays import id_array
 from memory.recall.query import Query
 from memory.text.dates import TimeSpan, find_spans
 from memory.text.vectors import vector_text
@@ -237,7 +238,7 @@ def complete(query: Query, spans: Sequence[TimeSpan], memory_ids: Sequence[UUID]
     moments: dict[UUID, datetime] = {}
     mentions: dict[UUID, list[tuple[datetime, datetime]]] = {}
     with connection.cursor() as cursor:
-        cursor.execute(GIVEN, {"owner": query.owner_id, "ids": list(memory_ids)})
+        cursor.execute(GIVEN, {"owner": query.owner_id, "ids": id_array(memory_ids)})
         for memory_id, occurred_at, starts_at, ends_at in cursor.fetchall():
             moments[memory_id] = occurred_at
             if starts_at is not None:
