@@ -163,6 +163,24 @@ def _why(reasons: Mapping[str, Any]) -> list[str]:
     return why
 
 
+EVIDENCE_NAMES: Final = {
+    "spread_rank": "rank together with the turns beside",
+    "second_before": "the turn before the one before",
+    "conversation": "best of its conversation",
+    "window": "your words here and in the turns beside",
+    "subject": "your words in its conversation",
+    "length": "length",
+    "question": "is a question itself",
+    "answers": "follows a question",
+    "timely": "fits the time asked about",
+    "time": "names a time",
+    "number": "holds a number",
+    "other_speaker": "said by another one",
+    "late": "words of like meaning",
+    "late_window": "words of like meaning, turns beside included",
+}
+
+
 def _explanation(hit: Hit) -> Explanation:
     reasons = hit.reasons
     arms = [
@@ -186,6 +204,14 @@ def _explanation(hit: Hit) -> Explanation:
     ):
         if reasons.get(name, 0.0):
             terms.append((words, f"{reasons[name]:.3f}"))
+    terms += [
+        (f"evidence: {EVIDENCE_NAMES.get(name, name)}, +", f"{value:.3f}")
+        for name, value in reasons.get("evidence", {}).items()
+    ]
+    if rerank := reasons.get("rerank"):
+        terms.append((f"put here by {rerank['name']}, before it stood at", str(rerank["from_rank"])))
+    if hit.also:
+        terms.append(("memories that say the same and are not shown", str(len(hit.also))))
     return Explanation(arms, terms)
 
 

@@ -202,8 +202,11 @@ _WORDS: Final[Mapping[str, tuple[str, ...]]] = {
     "reranker": RERANKERS,
 }
 _SWITCHES: Final = frozenset(
-    {"repeat_terms", "normalise_lexical", "decay_turns", "fallback", "evidence", "late_interaction"}
-)
+    {
+        "repeat_terms", "normalise_lexical", "decay_turns", "evidence", "late_interaction", "decompose", "expand",
+        "fallback",
+    }
+)  # fmt: skip
 
 
 def with_changes(profile: RecallProfile, changes: Mapping[str, Any]) -> RecallProfile:

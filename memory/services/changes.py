@@ -32,6 +32,7 @@ from memory.services.writing import (
     remove_from_indexes,
     replace_labels,
 )
+from memory.text.tokens import ANALYZER_VERSION
 
 CHANGEABLE: Final = frozenset(
     {
@@ -88,6 +89,8 @@ def change_memory(
         reseal(row)
         sealed_for = row.sealing_agent_id
         _apply(row, ready, moment)
+        if text_changed:
+            row.analyzer_version = ANALYZER_VERSION
         if target is not None:
             _retarget(row, actor, target)
         save_unique(row)

@@ -41,6 +41,7 @@ ROLE_SQL: Final = """
 """
 WORK_SQL: Final = """
     SELECT (SELECT count(*) FROM memory_duework WHERE job = %(vectors)s),
+           (SELECT count(*) FROM memory_duework WHERE job = %(tokens)s),
            (SELECT min(due_at) FROM memory_duework),
            (SELECT max(stopped) FROM django_q_task WHERE success AND func = %(task)s),
            (SELECT ARRAY[provider, model, dimension::text] FROM memory_embeddingspace WHERE state = %(active)s),
@@ -54,6 +55,7 @@ RESTORE_VAULT: Final = (
 @dataclass(frozen=True, slots=True)
 class _Work:
     owners_waiting_for_vectors: int
+    owners_waiting_for_tokens: int
     oldest_due: datetime | None
     last_run: datetime | None
     space: Sequence[str] | None
@@ -169,7 +171,15 @@ def _schema() -> Finding:
 
 def _work() -> _Work:
     with connection.cursor() as cursor:
-        cursor.execute(WORK_SQL, {"vectors": DueWork.VECTORS, "task": RUN_DUE_WORK, "active": str(SpaceState.ACTIVE)})
+        cursor.execute(
+            WORK_SQL,
+            {
+                "vectors": DueWork.VECTORS,
+                "tokens": DueWork.TOKENS,
+                "task": RUN_DUE_WORK,
+                "active": str(SpaceState.ACTIVE),
+            },
+        )
         return _Work(*cursor.fetchone())
 
 
@@ -207,6 +217,8 @@ def _vectors(work: _Work) -> Finding:
         return Finding("vectors", "ok", f"Words only, by choice.{without}")
     if waiting:
         return Finding("vectors", "degraded", f"Vectors of {waiting} owners are still to be made.")
+    if work.owners_waiting_for_tokens:
+        return Finding("vectors", "ok", f"Token vectors of {work.owners_waiting_for_tokens} owners are being made.")
     return Finding("vectors", "ok", "No vectors are waiting to be made.")
 
 

@@ -78,10 +78,16 @@ class ProfileFields(serializers.Serializer[Any]):
     salience_weight = Number(required=False)
     access_weight = Number(required=False)
     freshness_weight = Number(required=False)
+    spread_before = Number(required=False)
+    spread_after = Number(required=False)
+    evidence = Switch(required=False)
+    late_interaction = Switch(required=False)
     reranker = Word(RERANKERS, required=False)
     mmr_lambda = Number(required=False)
     threshold = Number(required=False)
     limit = Whole(required=False)
+    decompose = Switch(required=False)
+    expand = Switch(required=False)
     fallback = Switch(required=False)
 
 

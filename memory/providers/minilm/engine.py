@@ -69,11 +69,11 @@ class Engine:
             ) from error
 
     def knows_any(self, text: str) -> bool:
-        """Tell whether any token of a well-formed text is in the vocabulary, its ends aside."""
+        """Tell whether any token of a well-formed text that is a letter or figure is in the vocabulary."""
         encoded = self._tokenizer.encode(text)
-        unknown = self._tokenizer.token_to_id(UNKNOWN)
         return any(
-            number != unknown for number, end in zip(encoded.ids, encoded.special_tokens_mask, strict=True) if not end
+            token != UNKNOWN and not end and any(map(str.isalnum, token))
+            for token, end in zip(encoded.tokens, encoded.special_tokens_mask, strict=True)
         )
 
     @property

@@ -123,7 +123,8 @@ def test_the_guard_counts_failures_and_refuses_a_wrong_number_of_texts() -> None
     ("text", "known"),
     [
         ("tea", True), ("Grüße", True), ("привет", True), ("桜の花", True), ("ZX-4419", True),
-        ("桜", False), ("😀😀", False), ("你好吗", False), ("z" * 200, False), ("", False),
+        ("桜", False), ("桜？", False), ("你喜欢吗?", False), ("tea?", True),
+        ("😀😀", False), ("你好吗", False), ("z" * 200, False), ("", False),
     ],
 )  # fmt: skip
 def test_it_says_what_it_understands(model: TokenEmbedder, text: str, known: bool) -> None:

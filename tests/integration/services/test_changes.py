@@ -22,6 +22,7 @@ from memory.services.recall import recall
 from memory.services.remember import remember
 from memory.services.retirement import archive_memory, delete_memory, restore_memory
 from memory.services.turns import TurnDraft, ingest_turns
+from memory.text.tokens import ANALYZER_VERSION
 
 NOW = datetime(2026, 11, 30, 12, tzinfo=UTC)
 
@@ -264,3 +265,13 @@ def test_pages_are_complete(alice: Actor) -> None:
     assert seen == [f"note {number}" for number in reversed(range(7))]
     even = list_memories(actor=alice, request=ListRequest(tags=["EVEN"]), after=None, size=9)
     assert [row.text for row in even] == ["note 6", "note 4", "note 2", "note 0"]
+
+
+def test_a_changed_text_is_marked_with_the_analyser_of_its_words(alice: Actor) -> None:
+    stored = remember(actor=alice, draft=Draft(text="Old words."))
+    with owner_scope(alice.owner_id):
+        Memory.objects.filter(pk=stored.memory_id).update(analyzer_version=1)
+    kept = change_memory(actor=alice, memory_id=stored.memory_id, changes={"importance": 0.9})
+    assert kept.analyzer_version == 1
+    changed = change_memory(actor=alice, memory_id=stored.memory_id, changes={"text": "New words."})
+    assert changed.analyzer_version == ANALYZER_VERSION
