@@ -20,8 +20,9 @@ from bench.quality import DEPTH, MEASURES, Answered, Corpus, adapted, averages, 
 from memory.errors import InvalidInput
 from memory.models import owner_scope
 from memory.recall.evidence import WEIGHTS
-from memory.recall.pipeline import gather, weigh
+from memory.recall.gathering import gather
 from memory.recall.profiles import RecallProfile
+from memory.recall.weighing import weigh
 
 Matrix = NDArray[np.float64]
 
@@ -56,7 +57,8 @@ def collect(corpora: Sequence[Corpus], profile: RecallProfile, names: Sequence[s
 def _cases(corpus: Corpus, profile: RecallProfile, names: Sequence[str]) -> Iterator[Case]:
     for number, (question, query) in enumerate(corpus.prepared):
         with owner_scope(corpus.actor.owner_id):
-            ground, columns = weigh(gather(query, profile, limit=DEPTH), query, profile)
+            weighed = weigh(gather(query, profile, limit=DEPTH), query, profile)
+            ground, columns = weighed.ground, weighed.columns
         items = [corpus.item_of[memory_id] for memory_id in ground.order]
         if items:
             evidence = np.array([item in question.evidence for item in items], dtype=bool)

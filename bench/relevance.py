@@ -17,13 +17,12 @@ from numpy.typing import NDArray
 
 from bench.dataset import Question
 from bench.quality import DEPTH, Corpus, adapted, prepared
-from memory.crypto.keyring import keyring
 from memory.errors import InvalidInput
 from memory.models import owner_scope
-from memory.recall import evidence, late_interaction
-from memory.recall.pipeline import WITH_TOKENS, Gathered, gather, weigh
+from memory.recall import evidence
+from memory.recall.gathering import gather
 from memory.recall.query import Query
-from memory.recall.signals import Ground
+from memory.recall.weighing import weigh
 
 Matrix = NDArray[np.float64]
 
@@ -137,40 +136,17 @@ def _listed(corpus: Corpus, query: Query, wanted: frozenset[str]) -> Listed | No
         gathered = gather(query, profile, limit=DEPTH)
         if not gathered.candidates:
             return None
-        ground, columns = weigh(gathered, query, profile)
-        logits = evidence.logit(columns)
-        order = np.argsort(-logits, kind="stable")
-        late = _best_late(query, gathered, ground, order[:WITH_TOKENS])
-    found = gathered.found
+        weighed = weigh(gathered, query, profile)
+    found, ground = gathered.found, weighed.ground
+    logits = evidence.logit(weighed.columns)
+    order = np.argsort(-logits, kind="stable")
     return Listed(
         logits=logits[order],
         evidence=np.array([corpus.item_of[ground.order[place]] in wanted for place in order], dtype=bool),
         cosine=max([0.0, *found.complete.get("dense", {}).values()]),
         coverage=max(found.coverage(memory_id) or 0.0 for memory_id in ground.order),
-        late=late,
+        late=weighed.late or 0.0,
     )
-
-
-def _best_late(query: Query, gathered: Gathered, ground: Ground, likeliest: NDArray[np.int64]) -> float:
-    """Give the best weighted mean of the likeliest candidates and the turns beside them; 0 without tokens."""
-    tokens, model = query.tokens, gathered.found.model
-    if tokens is None:
-        return 0.0
-    beside = np.concatenate([likeliest, ground.before[likeliest], ground.after[likeliest]])
-    compared = [ground.candidates[place] for place in dict.fromkeys(beside[beside >= 0].tolist())]
-    means = late_interaction.max_sim(
-        tokens,
-        [(candidate.memory_id, candidate.sealed_for) for candidate in compared],
-        ring=keyring().of(query.owner_id),
-        space_id=query.space_id or 0,
-        weights=late_interaction.token_weights(
-            tokens,
-            asked=query.terms,
-            frequencies=model.frequencies if model else {},
-            rows=gathered.found.rows,
-        ),
-    )
-    return max(means.values(), default=0.0)
 
 
 def calibrate(asked: Sequence[Asked], terms: Sequence[str]) -> dict[str, Any]:

@@ -14,9 +14,10 @@ import numpy as np
 from memory.crypto.keyring import keyring
 from memory.models import owner_scope
 from memory.recall import evidence, late_interaction, signals
-from memory.recall.pipeline import Gathered, gather, weigh
+from memory.recall.gathering import Gathered, gather
 from memory.recall.profiles import RecallProfile
 from memory.recall.query import Query
+from memory.recall.weighing import weigh
 
 # What the goals are stated for.
 RERANKED: Final = 200
@@ -74,7 +75,8 @@ def _rerank(
     nearest: dict[UUID, late_interaction.Nearest],
 ) -> None:
     """Do what the pipeline does with gathered candidates, with tokens that were compared before."""
-    ground, columns = weigh(gathered, query, replace(profile, late_interaction=False))
+    weighed = weigh(gathered, query, replace(profile, late_interaction=False))
+    ground, columns = weighed.ground, weighed.columns
     model, tokens = gathered.found.model, query.tokens
     if tokens is not None:
         shares = late_interaction.token_weights(

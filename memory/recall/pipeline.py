@@ -5,29 +5,22 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Final
+from typing import Any
 from uuid import UUID
 
-import numpy as np
-from numpy.typing import NDArray
-
-from memory.crypto.keyring import keyring
-from memory.recall import arms, evidence, fusion, late_interaction, signals
+from memory.recall import arms, evidence, fusion, signals
 from memory.recall.arms import Found
-from memory.recall.candidates import Candidate, load_candidates
+from memory.recall.candidates import Candidate
+from memory.recall.gathering import Gathered, gather
 from memory.recall.intent import Intent, intent_of
-from memory.recall.late_interaction import QueryTokens
-from memory.recall.neighbours import Neighbours, neighbours_of
+from memory.recall.neighbours import Neighbours
 from memory.recall.phrases import phrase_counts, phrases_of
 from memory.recall.profiles import PRESENT_ARMS, RecallProfile
 from memory.recall.query import Query
+from memory.recall.relevance import absolute
 from memory.recall.reranking import DIVERSE, Reranked, diverse, wanted
-from memory.recall.scoring import Adjustment, adjustment, relevance
-
-# Rows of each arm, best first, whose neighbouring turns become candidates too.
-WITH_NEIGHBOURS: Final = 40
-# Likeliest candidates whose tokens, and those of the turns beside them, are compared with the query's.
-WITH_TOKENS: Final = 50
+from memory.recall.scoring import Adjustment, adjustment
+from memory.recall.weighing import scores_of, weigh
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,15 +62,6 @@ class Ranking:
     failed: dict[str, str] = field(default_factory=dict)
 
 
-@dataclass(slots=True)
-class Gathered:
-    """The candidates of one recall before they are weighed."""
-
-    found: Found
-    candidates: dict[UUID, Candidate]
-    neighbours: dict[UUID, Neighbours]
-
-
 @dataclass(frozen=True, slots=True)
 class Placed:
     """A candidate with its scores: before and after decay and boosts, and its relevance."""
@@ -104,12 +88,15 @@ def rank(query: Query, profile: RecallProfile, *, limit: int) -> Ranking:
     columns: dict[str, signals.Column] = {}
     places: dict[UUID, int] = {}
     if profile.evidence:
-        ground, columns = weigh(gathered, query, profile)
-        places = {memory_id: at for at, memory_id in enumerate(ground.order)}
-        scores = dict(zip(ground.order, evidence.logit(columns).tolist(), strict=True)) if places else {}
+        weighed = weigh(gathered, query, profile)
+        columns = weighed.columns
+        places = {memory_id: at for at, memory_id in enumerate(weighed.ground.order)}
+        scores, likely = scores_of(gathered, weighed)
     else:
         scores = _fuse(profile, found, gathered, weights)
-    placed = _phrases_first(query, _place(query, profile, gathered, scores))
+        near = found.complete.get("dense", {})
+        likely = {one: absolute(near.get(one), found.coverage(one)) for one in gathered.candidates}
+    placed = _phrases_first(query, _place(query, profile, gathered, scores, likely))
     head = placed[: wanted(profile.reranker, limit)]
     reranked = _diversified(query, profile, gathered, head, weights)
     ranks = {name: _ranks(asked) for name, asked in found.asked.items()}
@@ -139,56 +126,6 @@ def rank(query: Query, profile: RecallProfile, *, limit: int) -> Ranking:
         considered=len(gathered.candidates),
         absent=[arm for arm in profile.arms if arm not in PRESENT_ARMS],
         failed=found.failed,
-    )
-
-
-def gather(query: Query, profile: RecallProfile, *, limit: int) -> Gathered:
-    """Ask the arms, add the neighbours of their best rows, score all exactly and load their numbers."""
-    found = arms.ask(query, profile, limit=limit)
-    neighbours: dict[UUID, Neighbours] = {}
-    if profile.spread_before or profile.spread_after:
-        best = {memory_id for asked in found.asked.values() for memory_id in list(asked)[:WITH_NEIGHBOURS]}
-        neighbours = arms.guarded("neighbours", found, lambda: neighbours_of(query, best)) or {}
-    beside = {side for sides in neighbours.values() for side in (sides.before, sides.after) if side is not None}
-    arms.complete(query, found, beside)
-    return Gathered(found, load_candidates(query, found.candidates | beside), neighbours)
-
-
-def weigh(gathered: Gathered, query: Query, profile: RecallProfile) -> tuple[signals.Ground, dict[str, signals.Column]]:
-    """Compute the evidence signals of the gathered candidates, the tokens' of the likeliest ones only."""
-    found = gathered.found
-    model = found.model
-    ground = signals.lay_out(
-        gathered.candidates,
-        scores=found.complete,
-        found={memory_id for arm in ("dense", "lexical") for memory_id in found.asked.get(arm, ())},
-        words=found.words,
-        weights=list(model.weights.values()) if model else [],
-        neighbours=gathered.neighbours,
-    )
-    columns = signals.signals(ground, query, profile)
-    tokens = query.tokens
-    if profile.late_interaction and tokens is not None and ground.order:
-        likeliest = np.argsort(-evidence.logit(columns), kind="stable")[:WITH_TOKENS]
-        nearest = arms.guarded("late_interaction", found, lambda: _nearest(query, tokens, ground, likeliest))
-        shares = late_interaction.token_weights(
-            tokens, asked=query.terms, frequencies=model.frequencies if model else {}, rows=found.rows
-        )
-        columns |= signals.late_signals(ground, nearest or {}, shares / shares.sum())
-    return ground, columns
-
-
-def _nearest(
-    query: Query, tokens: QueryTokens, ground: signals.Ground, likeliest: NDArray[np.int64]
-) -> dict[UUID, NDArray[np.float32]]:
-    """Compare the query's tokens with those of the likeliest candidates and of the turns beside them."""
-    beside = np.concatenate([likeliest, ground.before[likeliest], ground.after[likeliest]])
-    compared = [ground.candidates[place] for place in dict.fromkeys(beside[beside >= 0].tolist())]
-    return late_interaction.nearest(
-        tokens,
-        [(candidate.memory_id, candidate.sealed_for) for candidate in compared],
-        ring=keyring().of(query.owner_id),
-        space_id=query.space_id or 0,
     )
 
 
@@ -223,14 +160,17 @@ def _spread(
     return shared
 
 
-def _place(query: Query, profile: RecallProfile, gathered: Gathered, scores: Mapping[UUID, float]) -> list[Placed]:
+def _place(
+    query: Query,
+    profile: RecallProfile,
+    gathered: Gathered,
+    scores: Mapping[UUID, float],
+    likely: Mapping[UUID, float],
+) -> list[Placed]:
     """Apply decay, boosts and the threshold, and sort; ties by id, so that the order is always the same."""
-    found = gathered.found
-    near = found.complete.get("dense", {})
     placed = []
     for memory_id, candidate in gathered.candidates.items():
-        likely = relevance(near.get(memory_id), found.coverage(memory_id))
-        if memory_id in scores and likely >= profile.threshold:
+        if memory_id in scores and likely[memory_id] >= profile.threshold:
             change = adjustment(candidate, profile, query.now)
             # On a logit the factors are odds.
             final = (
@@ -238,7 +178,7 @@ def _place(query: Query, profile: RecallProfile, gathered: Gathered, scores: Map
                 if profile.evidence
                 else change.apply(scores[memory_id])
             )
-            placed.append(Placed(candidate, scores[memory_id], change, final, likely))
+            placed.append(Placed(candidate, scores[memory_id], change, final, likely[memory_id]))
     placed.sort(key=lambda one: (-one.score, one.candidate.memory_id))
     return placed
 

@@ -1,8 +1,7 @@
-"""What follows fusion: decay, boosts and the calibrated relevance."""
+"""What follows fusion: decay and boosts."""
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Final
@@ -11,13 +10,6 @@ from memory.recall.candidates import Candidate
 from memory.recall.profiles import RecallProfile
 
 FRESHNESS_DAYS: Final = 30.0
-
-# A logistic regression of "is evidence" on cosine and lexical coverage over the candidates of questions about
-# conversations, with the intercept moved to equal odds: among candidates evidence is so rare (1 in 130) that its
-# plain probability would hardly ever pass a threshold that means "worth showing".
-RELEVANCE_BIAS: Final = -3.4
-RELEVANCE_COSINE: Final = 6.5
-RELEVANCE_COVERAGE: Final = 7.3
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,14 +60,3 @@ def _decay(candidate: Candidate, profile: RecallProfile, age_days: float) -> flo
     if half_life is None or (candidate.is_turn and not profile.decay_turns):
         return 1.0
     return max(float(0.5 ** (age_days / half_life)), 1e-9)
-
-
-def relevance(cosine: float | None, coverage: float | None) -> float:
-    """Estimate a row's relevance, 0-1, alike in every profile: how likely it is evidence if half of all rows were.
-
-    Args:
-        cosine: similarity of the vectors; None where there is none.
-        coverage: the lexical score as a share of the best possible one; None where no word is shared.
-    """
-    logit = RELEVANCE_BIAS + RELEVANCE_COSINE * max(cosine or 0.0, 0.0) + RELEVANCE_COVERAGE * (coverage or 0.0)
-    return 1 / (1 + math.exp(-logit))

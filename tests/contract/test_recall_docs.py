@@ -15,11 +15,12 @@ from memory.models import Tier
 from memory.recall.budgets import TOTAL_MS, budget_of
 from memory.recall.evidence import WEIGHTS
 from memory.recall.gate import LONGEST
-from memory.recall.pipeline import WITH_NEIGHBOURS, WITH_TOKENS
+from memory.recall.gathering import WITH_NEIGHBOURS
 from memory.recall.profiles import RERANKERS, SHIPPED, RecallProfile, with_changes
 from memory.recall.query import MAX_TERMS
 from memory.recall.reranking import HEAD
 from memory.recall.scoring import Adjustment
+from memory.recall.weighing import WITH_TOKENS
 from tests.environment import PROJECT
 
 PAGE = (PROJECT / "docs" / "how-to" / "recall.md").read_text(encoding="utf-8")

@@ -75,7 +75,7 @@ class Command(BaseCommand):
     def _quality(self, options: dict[str, Any]) -> dict[str, Any]:
         if options["write"]:
             raise InvalidInput("--write puts a comparison into the page: give --compare too.", code="bench.options")
-        asked = sources.chosen(options["data"], own=options["own"], mixed=options["mixed"])
+        asked = sources.chosen(options["data"], own=options["own"], mixed=options["mixed"], stretch=options["stretch"])
         # Also before anything is stored, so that a wrong word costs no minutes.
         without = tuple(filter(None, map(str.strip, options["without"].split(","))))
         quality.adapted(options["profile"], arm=options["arm"], without=without)
@@ -91,7 +91,9 @@ class Command(BaseCommand):
     def _compare(self, options: dict[str, Any]) -> dict[str, Any]:
         if options["arm"] or options["without"] or options["profile"] != compare.DEFAULT:
             raise InvalidInput("--compare tries every profile, arm and part by itself.", code="bench.options")
-        asked = sources.chosen(options["data"], own=options["own"], mixed=options["mixed"], both=True)
+        asked = sources.chosen(
+            options["data"], own=options["own"], mixed=options["mixed"], stretch=options["stretch"], both=True
+        )
         page = Path(settings.BASE_DIR) / PAGE
         if options["write"]:
             report.check_marks(page)
@@ -105,7 +107,7 @@ class Command(BaseCommand):
         return {"sources": tables}
 
     def _fit(self, options: dict[str, Any]) -> dict[str, Any]:
-        asked = sources.chosen(options["data"], own=options["own"], mixed=options["mixed"])
+        asked = sources.chosen(options["data"], own=options["own"], mixed=options["mixed"], stretch=options["stretch"])
         with bench_database():
             groups = [quality.ingest_all(source.stores, tell=self._tell) for source in asked]
             figures = fit.measure(groups, tell=self._tell)
@@ -113,7 +115,7 @@ class Command(BaseCommand):
         return figures
 
     def _fit_relevance(self, options: dict[str, Any]) -> dict[str, Any]:
-        asked = sources.chosen(options["data"], own=options["own"], mixed=options["mixed"])
+        asked = sources.chosen(options["data"], own=options["own"], mixed=options["mixed"], stretch=options["stretch"])
         with bench_database():
             groups = [quality.ingest_all(source.stores, tell=self._tell) for source in asked]
             return relevance.fit_relevance(groups, tell=self._tell)
@@ -148,4 +150,5 @@ def _add_sources(parser: ArgumentParser) -> None:
         "--data", type=Path, action="append", default=[], help="a file in LoCoMo's form; may be given several times"
     )
     parser.add_argument("--own", action="store_true", help="Loci's personas, their turns")
+    parser.add_argument("--stretch", action="store_true", help="with the personas' hardest questions")
     parser.add_argument("--mixed", action="store_true", help="with the personas' statements; --compare tries both")

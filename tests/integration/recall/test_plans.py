@@ -20,8 +20,9 @@ from memory.ids import new_id
 from memory.models import EmbeddingSpace, Owner, owner_scope
 from memory.recall import dense, lexical, time_window
 from memory.recall.document_frequency import document_frequencies
+from memory.recall.gathering import WITH_NEIGHBOURS
 from memory.recall.late_interaction import MOST_ROWS, QueryTokens
-from memory.recall.pipeline import WITH_NEIGHBOURS, rank
+from memory.recall.pipeline import rank
 from memory.recall.profiles import shipped
 from memory.recall.statistics import FEW, OwnerStatistics, owner_statistics
 from memory.services.actors import Actor, person

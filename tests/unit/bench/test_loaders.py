@@ -127,11 +127,20 @@ def test_sources_are_named_after_what_they_hold(tmp_path: Path) -> None:
     assert [one.name for one in sources.chosen([], own=True, mixed=True, both=True)] == ["own", "own-mixed"]
 
 
+def test_the_hardest_questions_are_asked_when_wanted() -> None:
+    plain, hard = personas.load(), personas.load(stretch=True)
+    for few, every in zip(plain, hard, strict=True):
+        assert len(few.items) == len(every.items)
+        left_out = {one.category for one in every.questions} - {one.category for one in few.questions}
+        assert left_out == personas.STRETCH
+    assert sum(len(store.questions) for store in plain) >= 300
+
+
 @pytest.mark.parametrize(
     ("own", "mixed", "twice", "message"),
     [
         (False, False, False, "Name what to ask"),
-        (False, True, False, "Give both"),
+        (False, True, False, "belong to --own"),
         (True, False, True, "called made-1"),
     ],
     ids=["nothing", "mixed", "twice"],

@@ -8,6 +8,7 @@ from datetime import UTC, datetime, timedelta
 from typing import Any
 from uuid import UUID
 
+import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -15,8 +16,9 @@ from hypothesis import strategies as st
 from memory.errors import InvalidInput, NotFound
 from memory.recall.candidates import Candidate
 from memory.recall.profiles import SHIPPED, RecallProfile, shipped, with_changes
+from memory.recall.relevance import absolute, calibrated
 from memory.recall.reranking import jaccard
-from memory.recall.scoring import Adjustment, adjustment, relevance
+from memory.recall.scoring import Adjustment, adjustment
 
 NOW = datetime(2026, 11, 30, 12, tzinfo=UTC)
 
@@ -84,11 +86,43 @@ def test_decay_never_raises_a_score(score: float, decay: float) -> None:
 
 @given(st.floats(-1, 1), st.floats(0, 1))
 def test_relevance_is_a_probability_and_grows(cosine: float, coverage: float) -> None:
-    value = relevance(cosine, coverage)
+    value = absolute(cosine, coverage)
     assert 0 < value < 1
-    assert relevance(min(1.0, cosine + 0.1), coverage) >= value
-    assert relevance(cosine, min(1.0, coverage + 0.1)) >= value
-    assert relevance(None, None) < 0.05
+    assert absolute(min(1.0, cosine + 0.1), coverage) >= value
+    assert absolute(cosine, min(1.0, coverage + 0.1)) >= value
+    assert absolute(None, None) < 0.05
+
+
+@given(
+    st.lists(st.floats(-20, 20), min_size=1, max_size=20),
+    st.none() | st.floats(-1, 1),
+    st.floats(0, 1),
+    st.none() | st.floats(-1, 1),
+)
+def test_calibrated_relevance_keeps_the_order(
+    logits: list[float], cosine: float | None, coverage: float, late: float | None
+) -> None:
+    values = calibrated(np.array(logits), cosine=cosine, coverage=coverage, late=late)
+    assert ((values > 0) & (values < 1)).all()
+    assert list(values) == [value for _, value in sorted(zip(logits, values, strict=True))] or sorted(logits) != logits
+    best = values[int(np.argmax(logits))]
+    assert best == values.max()
+
+
+def test_a_list_that_answers_is_more_relevant_than_one_that_does_not() -> None:
+    logits = np.array([2.0, 1.0])
+    near = calibrated(logits, cosine=0.6, coverage=0.5, late=0.7)
+    far = calibrated(logits, cosine=0.2, coverage=0.5, late=0.4)
+    assert near[0] > 0.5 > 0.3 > far[0]
+    assert (
+        calibrated(logits, cosine=0.6, coverage=0.5, late=None)[0]
+        > calibrated(logits, cosine=0.2, coverage=0.5, late=None)[0]
+    )
+    assert (
+        calibrated(logits, cosine=None, coverage=1.0, late=None)[0]
+        > calibrated(logits, cosine=None, coverage=0.1, late=None)[0]
+    )
+    assert len(calibrated(np.array([]), cosine=None, coverage=0.0, late=None)) == 0
 
 
 def test_the_share_of_common_words() -> None:

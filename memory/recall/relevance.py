@@ -1,0 +1,68 @@
+"""Relevance, 0-1: how sure recall is that a hit is worth showing.
+
+In profiles with evidence priors it falls with the distance to the question's best candidate, so it keeps the order of
+the logit; how high the best one lies follows from what the whole list says about whether anything answers at all. The
+constants are those of `manage.py bench fit-relevance`: a logistic regression over evidence, other candidates, and the
+lists of questions that were asked to somebody else's memories. Half is about even odds.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Final
+
+import numpy as np
+
+from memory.recall.signals import Column
+
+
+@dataclass(frozen=True, slots=True)
+class Calibration:
+    """The constants of one way of asking; a term that it does not have counts nothing."""
+
+    bias: float
+    gap: float
+    cosine: float = 0.0
+    coverage: float = 0.0
+    late: float = 0.0
+
+
+BY_TOKENS: Final = Calibration(bias=-7.64, gap=0.46, cosine=7.19, late=6.25)
+BY_VECTORS: Final = Calibration(bias=-5.35, gap=0.51, cosine=10.51)
+# By words alone a question that nothing answers can hardly be told from one that something does.
+BY_WORDS: Final = Calibration(bias=-0.55, gap=0.30, coverage=1.27)
+
+# The absolute form, for profiles that do not weigh evidence: a logistic regression of "is evidence" on cosine and
+# lexical coverage over the candidates of questions about conversations, with the intercept moved to even odds.
+ABSOLUTE_BIAS: Final = -3.4
+ABSOLUTE_COSINE: Final = 6.5
+ABSOLUTE_COVERAGE: Final = 7.3
+
+
+def calibrated(logits: Column, *, cosine: float | None, coverage: float, late: float | None) -> Column:
+    """Give the relevance of every candidate of one question.
+
+    Args:
+        logits: of the candidates, before decay and boosts.
+        cosine: the highest cosine among them; None where the question has no vector.
+        coverage: the highest lexical score among them, as a share of the best possible one.
+        late: the highest weighted mean of late interaction among them; None where it did not take part.
+    """
+    if not len(logits):
+        return logits
+    way = BY_WORDS if cosine is None else BY_VECTORS if late is None else BY_TOKENS
+    level = way.bias + way.cosine * max(cosine or 0.0, 0.0) + way.coverage * coverage + way.late * (late or 0.0)
+    likely: Column = 1 / (1 + np.exp(-(level + way.gap * (logits - logits.max()))))
+    return likely
+
+
+def absolute(cosine: float | None, coverage: float | None) -> float:
+    """Estimate a row's relevance from its own scores alone.
+
+    Args:
+        cosine: similarity of the vectors; None where there is none.
+        coverage: the lexical score as a share of the best possible one; None where no word is shared.
+    """
+    logit = ABSOLUTE_BIAS + ABSOLUTE_COSINE * max(cosine or 0.0, 0.0) + ABSOLUTE_COVERAGE * (coverage or 0.0)
+    return 1 / (1 + math.exp(-logit))
