@@ -56,7 +56,8 @@ class LexicalModel:
     """The weights of a query's terms and the numbers of the scoring formula.
 
     `frequencies` tells in how many memories every known term stands, also of terms that do not count. `best_possible`
-    bounds the score of any row; `skipped` are the terms beyond the budget, rarest first.
+    bounds the score of any row; `known` is the share of the query's weight whose words stand anywhere; `skipped` are the
+    terms beyond the budget, rarest first.
     """
 
     formula: str
@@ -66,6 +67,7 @@ class LexicalModel:
     skipped: tuple[int, ...]
     parameters: Mapping[str, float]
     best_possible: float
+    known: float = 1.0
 
 
 def build_model(query: Query, profile: RecallProfile, owner: OwnerStatistics) -> LexicalModel | None:
@@ -93,7 +95,14 @@ def build_model(query: Query, profile: RecallProfile, owner: OwnerStatistics) ->
     }
     kept, skipped = _within_budget(rarest, max(LEAST_BUDGET, int(BUDGET_SHARE * n)))
     best = sum(weights.values()) * (profile.bm25_k1 + 1)
-    return LexicalModel(BM25, weights, found, kept, skipped, parameters, best)
+    known = sum(weights.values()) / (sum(weights.values()) + _unknown_weight(query, found, n))
+    return LexicalModel(BM25, weights, found, kept, skipped, parameters, best, known)
+
+
+def _unknown_weight(query: Query, found: Mapping[int, int], rows: int) -> float:
+    """Give the weight of the words that stand in no memory, each as rare as a word can be."""
+    rarest = math.log(1 + (rows + 0.5) / 0.5)
+    return rarest * sum(query.shares[term] for term in query.terms if term not in found)
 
 
 def _within_budget(frequencies: Mapping[int, int], budget: int) -> tuple[tuple[int, ...], tuple[int, ...]]:

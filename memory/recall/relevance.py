@@ -4,6 +4,9 @@ In profiles with evidence priors it falls with the distance to the question's be
 the logit; how high the best one lies follows from what the whole list says about whether anything answers at all. The
 constants are those of `manage.py bench fit-relevance`: a logistic regression over evidence, other candidates, and the
 lists of questions that were asked to somebody else's memories. Half is about even odds.
+
+No hit is more relevant than its own scores, and those of the turns beside it, allow. And what holds nearly all words of
+a question is worth showing, whatever an embedder thinks of an identifier or a name.
 """
 
 from __future__ import annotations
@@ -39,6 +42,9 @@ ABSOLUTE_BIAS: Final = -3.4
 ABSOLUTE_COSINE: Final = 6.5
 ABSOLUTE_COVERAGE: Final = 7.3
 
+NEARLY_ALL: Final = 0.6
+WORTH_SHOWING: Final = 0.5
+
 
 def calibrated(logits: Column, *, cosine: float | None, coverage: float, late: float | None) -> Column:
     """Give the relevance of every candidate of one question.
@@ -55,6 +61,22 @@ def calibrated(logits: Column, *, cosine: float | None, coverage: float, late: f
     level = way.bias + way.cosine * max(cosine or 0.0, 0.0) + way.coverage * coverage + way.late * (late or 0.0)
     likely: Column = 1 / (1 + np.exp(-(level + way.gap * (logits - logits.max()))))
     return likely
+
+
+def bounded(likely: Column, *, cosine: Column, coverage: Column, held: Column, vectors: bool) -> Column:
+    """Keep the relevance of candidates within what their own scores allow.
+
+    Args:
+        likely: what `calibrated` gives.
+        cosine: of each candidate or of the turns beside it, the highest.
+        coverage: the share of the known words that stand in each or in the turns beside it.
+        held: the share of all the question's words, by weight, that stand in each; words that no memory holds count.
+        vectors: whether the question has a vector; without one nothing is said about cosines.
+    """
+    if vectors:
+        logits = ABSOLUTE_BIAS + ABSOLUTE_COSINE * np.maximum(cosine, 0.0) + ABSOLUTE_COVERAGE * coverage
+        likely = np.minimum(likely, 1 / (1 + np.exp(-logits)))
+    return np.where(held >= NEARLY_ALL, np.maximum(likely, WORTH_SHOWING), likely)
 
 
 def absolute(cosine: float | None, coverage: float | None) -> float:

@@ -15,7 +15,7 @@ from memory.recall.gathering import Gathered
 from memory.recall.late_interaction import QueryTokens
 from memory.recall.profiles import RecallProfile
 from memory.recall.query import Query
-from memory.recall.relevance import calibrated
+from memory.recall.relevance import bounded, calibrated
 
 # Likeliest candidates whose tokens, and those of the turns beside them, are compared with the query's.
 WITH_TOKENS: Final = 50
@@ -74,7 +74,8 @@ def _nearest(
 
 def scores_of(gathered: Gathered, weighed: Weighed) -> tuple[dict[UUID, float], dict[UUID, float]]:
     """Give the logit and the relevance of every candidate."""
-    found, order = gathered.found, weighed.ground.order
+    found, ground = gathered.found, weighed.ground
+    order = ground.order
     if not order:
         return {}, {}
     logits = evidence.logit(weighed.columns)
@@ -84,5 +85,13 @@ def scores_of(gathered: Gathered, weighed: Weighed) -> tuple[dict[UUID, float], 
         cosine=max(near.values()) if near else None,
         coverage=max(found.coverage(memory_id) or 0.0 for memory_id in order),
         late=weighed.late,
+    )
+    beside = [signals.at(ground.dense, places, missing=-1.0) for places in (ground.before, ground.after)]
+    likely = bounded(
+        likely,
+        cosine=np.maximum.reduce([ground.dense, *beside]),
+        coverage=weighed.columns["window"],
+        held=ground.words @ ground.weights * (found.model.known if found.model else 0.0),
+        vectors=bool(near),
     )
     return dict(zip(order, logits.tolist(), strict=True)), dict(zip(order, likely.tolist(), strict=True))

@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 from memory.errors import InvalidInput, NotFound
 from memory.recall.candidates import Candidate
 from memory.recall.profiles import SHIPPED, RecallProfile, shipped, with_changes
-from memory.recall.relevance import absolute, calibrated
+from memory.recall.relevance import absolute, bounded, calibrated
 from memory.recall.reranking import jaccard
 from memory.recall.scoring import Adjustment, adjustment
 
@@ -123,6 +123,24 @@ def test_a_list_that_answers_is_more_relevant_than_one_that_does_not() -> None:
         > calibrated(logits, cosine=None, coverage=0.1, late=None)[0]
     )
     assert len(calibrated(np.array([]), cosine=None, coverage=0.0, late=None)) == 0
+
+
+def test_no_hit_is_more_relevant_than_its_own_scores_allow() -> None:
+    likely = np.array([0.9, 0.9, 0.9])
+    cosine, coverage = np.array([0.6, 0.1, 0.1]), np.array([0.0, 0.0, 1.0])
+    held = np.zeros(3)
+    values = bounded(likely, cosine=cosine, coverage=coverage, held=held, vectors=True)
+    assert values[0] == pytest.approx(absolute(0.6, 0.0))
+    assert values[1] < 0.1
+    assert values[2] == 0.9
+    assert list(bounded(likely, cosine=cosine, coverage=coverage, held=held, vectors=False)) == [0.9] * 3
+
+
+def test_what_holds_nearly_all_words_is_worth_showing() -> None:
+    likely = np.array([0.01, 0.01, 0.8])
+    held = np.array([0.7, 0.3, 1.0])
+    values = bounded(likely, cosine=np.full(3, 0.9), coverage=np.ones(3), held=held, vectors=True)
+    assert list(values) == [0.5, 0.01, 0.8]
 
 
 def test_the_share_of_common_words() -> None:
