@@ -6,7 +6,8 @@ import logging
 from collections.abc import Callable, Collection, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
-from typing import TypeVar
+from itertools import islice
+from typing import Final, TypeVar
 from uuid import UUID
 
 from django.db import DatabaseError, connection
@@ -22,6 +23,9 @@ from memory.recall.statistics import owner_statistics
 logger = logging.getLogger(__name__)
 
 T = TypeVar("T")
+
+# Up to so many memories the words' scores of all are fetched at once, which saves asking again for some.
+ALL_WORDS_ROWS: Final = 2_000
 
 
 @dataclass(slots=True)
@@ -40,6 +44,8 @@ class Found:
     words: dict[UUID, int] = field(default_factory=dict)
     failed: dict[str, str] = field(default_factory=dict)
     rows: int = 0
+    scored: dict[UUID, float] = field(default_factory=dict)
+    all_words: bool = False
     total: TotalBudget = field(default_factory=TotalBudget)
 
     @property
@@ -77,12 +83,16 @@ def ask(query: Query, profile: RecallProfile, *, limit: int) -> Found:
 
         def words() -> tuple[LexicalModel | None, dict[UUID, WordScore]]:
             built = lexical.build_model(query, profile, owner)
-            return built, lexical.search(query, built, asked["lexical"]) if built else {}
+            if built is None:
+                return None, {}
+            found.all_words = owner.rows <= ALL_WORDS_ROWS and not built.skipped
+            return built, lexical.search(query, built, ALL_WORDS_ROWS if found.all_words else asked["lexical"])
 
         answer = guarded("lexical", found, words)
         if answer is not None:
             found.model = answer[0]
-            found.asked["lexical"] = _scores(found, answer[1])
+            found.scored = _scores(found, answer[1])
+            found.asked["lexical"] = dict(islice(found.scored.items(), asked["lexical"]))
     if "time" in profile.arms and query.windows:
         # The order within a time looks at vectors, which must not fail this arm as well.
         readable = replace(query, vector=None) if "dense" in found.failed else query
@@ -112,7 +122,10 @@ def complete(query: Query, found: Found, further: Collection[UUID] = ()) -> None
     if "dense" in found.asked:
         add("dense", lambda unknown: dense.complete(query, unknown))
     if "lexical" in found.asked and model is not None:
-        add("lexical", lambda unknown: _scores(found, lexical.complete(query, model, unknown)))
+        if found.all_words:
+            found.complete["lexical"] |= {one: found.scored[one] for one in every if one in found.scored}
+        else:
+            add("lexical", lambda unknown: _scores(found, lexical.complete(query, model, unknown)))
     if "time" in found.asked:
         add("time", lambda unknown: time_window.complete(query, query.windows, unknown))
 

@@ -56,8 +56,8 @@ class LexicalModel:
     """The weights of a query's terms and the numbers of the scoring formula.
 
     `frequencies` tells in how many memories every known term stands, also of terms that do not count. `best_possible`
-    bounds the score of any row; `known` is the share of the query's weight whose words stand anywhere; `skipped` are the
-    terms beyond the budget, rarest first.
+    bounds the score of any row; `known` is the share of the query's weight whose words stand anywhere; `skipped` are
+    the terms beyond the budget, rarest first.
     """
 
     formula: str

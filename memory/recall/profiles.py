@@ -88,6 +88,12 @@ class RecallProfile:
     expand: bool = False
     fallback: bool = True
 
+    @property
+    def boosts(self) -> bool:
+        """Tell whether importance, salience, accesses or freshness change a score."""
+        weights = self.salience_weight or self.access_weight or self.freshness_weight
+        return bool(weights) or self.importance_base is not None
+
     def asked_of_arm(self, limit: int) -> int:
         """Give how many rows each arm is asked for, when `limit` hits are wanted."""
         return self.candidates or self.candidate_factor * limit

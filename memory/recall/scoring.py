@@ -41,8 +41,13 @@ class Adjustment:
         return self.salience + self.accesses + self.freshness
 
 
+NEUTRAL: Final = Adjustment()
+
+
 def adjustment(candidate: Candidate, profile: RecallProfile, now: datetime) -> Adjustment:
     """Compute a candidate's decay and boosts under a profile."""
+    if not profile.boosts and _keeps(candidate, profile):
+        return NEUTRAL
     age = candidate.age_days(now, clock=profile.decay_clock)
     return Adjustment(
         decay=_decay(candidate, profile, age),
@@ -55,8 +60,12 @@ def adjustment(candidate: Candidate, profile: RecallProfile, now: datetime) -> A
     )
 
 
+def _keeps(candidate: Candidate, profile: RecallProfile) -> bool:
+    """Tell whether a candidate does not decay."""
+    return candidate.tier not in profile.half_life_days or (candidate.is_turn and not profile.decay_turns)
+
+
 def _decay(candidate: Candidate, profile: RecallProfile, age_days: float) -> float:
-    half_life = profile.half_life_days.get(candidate.tier)
-    if half_life is None or (candidate.is_turn and not profile.decay_turns):
+    if _keeps(candidate, profile):
         return 1.0
-    return max(float(0.5 ** (age_days / half_life)), 1e-9)
+    return max(float(0.5 ** (age_days / profile.half_life_days[candidate.tier])), 1e-9)

@@ -111,10 +111,7 @@ def search(query: Query, profile: RecallProfile, request: RecallRequest, recall_
     limit = wanted(profile.reranker, profile.limit) if profile.reranker in EXTERNAL else profile.limit
     ranking = rank(query, profile, limit=limit + SPARE)
     rows = _rows(query, [one.candidate.memory_id for one in ranking.ranked])
-    words = set(query.words.values())
-    hits = _distinct(
-        [_hit(rows[one.candidate.memory_id], one, words) for one in ranking.ranked if one.candidate.memory_id in rows]
-    )[:limit]
+    hits = _hits(query, [one for one in ranking.ranked if one.candidate.memory_id in rows], rows, limit)
     fell_back = False
     if not hits and profile.fallback and not ranking.considered:
         found = fallback.scan(query, limit=profile.limit)
@@ -132,9 +129,9 @@ def search(query: Query, profile: RecallProfile, request: RecallRequest, recall_
     )
 
 
-def _distinct(hits: Sequence[Hit]) -> list[Hit]:
+def _hits(query: Query, ranked: Sequence[Ranked], rows: Mapping[UUID, Memory], limit: int) -> list[Hit]:
     """Show each statement once; the best-ranked hit names the others that say the same."""
-    by_id = {hit.memory.pk: hit for hit in hits}
+    by_id = {one.candidate.memory_id: one for one in ranked}
     sayings = [
         Saying(
             memory_id=row.pk,
@@ -143,9 +140,12 @@ def _distinct(hits: Sequence[Hit]) -> list[Hit]:
             is_turn=row.kind == Kind.TURN,
             speaker=row.speaker,
         )
-        for row in (hit.memory for hit in hits)
+        for row in (rows[memory_id] for memory_id in by_id)
     ]
-    return [replace(by_id[one.memory_id], also=tuple(one.also)) for one in distinct(sayings)]
+    words = set(query.words.values())
+    return [
+        _hit(rows[one.memory_id], by_id[one.memory_id], words, tuple(one.also)) for one in distinct(sayings)[:limit]
+    ]
 
 
 def _merged(answers: Sequence[Recalled], profile: RecallProfile) -> Recalled:
@@ -208,7 +208,7 @@ def _rows(query: Query, memory_ids: Sequence[UUID]) -> dict[UUID, Memory]:
     return {row.pk: row for row in (rows if past is None else as_then(rows, at=past.at))}
 
 
-def _hit(row: Memory, one: Ranked, words: set[str]) -> Hit:
+def _hit(row: Memory, one: Ranked, words: set[str], also: tuple[UUID, ...]) -> Hit:
     matched = tuple(sorted(words & set(term_frequencies(_spoken(row)[:SEARCHED_FOR_MATCHES]))))
     reasons = {
         "arms": {name: {"rank": hit.rank, "score": round(hit.score, 6)} for name, hit in one.arms.items()},
@@ -217,7 +217,7 @@ def _hit(row: Memory, one: Ranked, words: set[str]) -> Hit:
         **({"evidence": {name: round(value, 4) for name, value in one.terms.items()}} if one.terms else {}),
         **one.rerank,
     }
-    return Hit(row, one.score, one.relevance, matched, reasons)
+    return Hit(row, one.score, one.relevance, matched, reasons, also)
 
 
 def _spoken(row: Memory) -> str:
