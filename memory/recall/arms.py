@@ -44,7 +44,7 @@ class Found:
     words: dict[UUID, int] = field(default_factory=dict)
     failed: dict[str, str] = field(default_factory=dict)
     rows: int = 0
-    scored: dict[UUID, float] = field(default_factory=dict)
+    scored: Mapping[UUID, WordScore] = field(default_factory=dict)
     all_words: bool = False
     total: TotalBudget = field(default_factory=TotalBudget)
 
@@ -91,8 +91,8 @@ def ask(query: Query, profile: RecallProfile, *, limit: int) -> Found:
         answer = guarded("lexical", found, words)
         if answer is not None:
             found.model = answer[0]
-            found.scored = _scores(found, answer[1])
-            found.asked["lexical"] = dict(islice(found.scored.items(), asked["lexical"]))
+            found.scored = answer[1]
+            found.asked["lexical"] = _scores(found, dict(islice(found.scored.items(), asked["lexical"])))
     if "time" in profile.arms and query.windows:
         # The order within a time looks at vectors, which must not fail this arm as well.
         readable = replace(query, vector=None) if "dense" in found.failed else query
@@ -123,7 +123,8 @@ def complete(query: Query, found: Found, further: Collection[UUID] = ()) -> None
         add("dense", lambda unknown: dense.complete(query, unknown))
     if "lexical" in found.asked and model is not None:
         if found.all_words:
-            found.complete["lexical"] |= {one: found.scored[one] for one in every if one in found.scored}
+            known = {one: found.scored[one] for one in every if one in found.scored}
+            found.complete["lexical"] = _scores(found, known)
         else:
             add("lexical", lambda unknown: _scores(found, lexical.complete(query, model, unknown)))
     if "time" in found.asked:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Final
@@ -19,10 +19,10 @@ SECONDS_A_DAY: Final = 86_400.0
 # The uses are looked up for each candidate: joined to its few hundred, their whole table would be read, as it is small
 # beside the others.
 ROWS: Final = """
-    SELECT m.id, m.tier, m.kind, m.category, m.importance, m.salience, EXTRACT(EPOCH FROM m.created_at)::float8,
+    SELECT m.id, m.tier, m.kind, m.importance, m.salience, EXTRACT(EPOCH FROM m.created_at)::float8,
            coalesce(a.access_count, 0), EXTRACT(EPOCH FROM a.last_accessed)::float8,
            m.session_id, m.position, m.token_count, m.is_question, m.has_time, m.has_number,
-           m.speaker_hashes, m.name_hashes, CASE WHEN m.visibility = 'agent' THEN m.agent_id END
+           m.speaker_hashes && %(names)s::bigint[], CASE WHEN m.visibility = 'agent' THEN m.agent_id END
     FROM memory_memory m
     LEFT JOIN LATERAL (
         SELECT u.access_count, u.last_accessed FROM memory_memoryaccess u
@@ -37,13 +37,13 @@ ROWS: Final = """
 class Candidate:
     """One row's numbers; moments are seconds since 1970, as making datetimes of hundreds costs a millisecond.
 
-    `sealed_for` is the agent whose own key seals the row, where only that agent may read it.
+    `is_named` tells whether the query names who said it. `sealed_for` is the agent whose own key seals the row, where
+    only that agent may read it.
     """
 
     memory_id: UUID
     tier: str
     kind: str
-    category: str
     importance: float
     salience: float
     created_at: float
@@ -55,8 +55,7 @@ class Candidate:
     is_question: bool = False
     has_time: bool = False
     has_number: bool = False
-    speaker_hashes: Sequence[int] = ()
-    name_hashes: Sequence[int] = ()
+    is_named: bool = False
     sealed_for: UUID | None = None
 
     @property
@@ -84,6 +83,7 @@ def load_candidates(query: Query, memory_ids: Iterable[UUID]) -> dict[UUID, Cand
                 "ids": id_array(memory_ids),
                 "live": Status.LIVE,
                 "now": query.now,
+                "names": list(query.names),
                 "scopes": list(query.scopes or ()),
             },
         )

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from operator import attrgetter
 from typing import Final
 from uuid import UUID
 
@@ -62,7 +63,8 @@ def lay_out(
     neighbours: Mapping[UUID, Neighbours],
 ) -> Ground:
     """Bring candidates, scores and neighbours into columns."""
-    order = sorted(candidates)
+    # By the number, as comparing ids themselves is slow.
+    order = sorted(candidates, key=attrgetter("int"))
     place = {memory_id: at for at, memory_id in enumerate(order)}
     rows = [candidates[memory_id] for memory_id in order]
     near, lexical, times = (scores.get(arm, {}) for arm in ("dense", "lexical", "time"))
@@ -157,7 +159,7 @@ def signals(ground: Ground, query: Query, profile: RecallProfile) -> dict[str, C
     own = fused(ground, profile.weights)
     shared = spread(ground, own, before=profile.spread_before, after=profile.spread_after)
     asks = query.asks
-    named = np.array([not query.names.isdisjoint(row.speaker_hashes) for row in rows], dtype=bool)
+    named = np.array([row.is_named for row in rows], dtype=bool)
     question = _flags(rows, "is_question")
     length = np.log1p(np.array([row.token_count for row in rows], dtype=float))
     turn = ground.conversation >= 0

@@ -13,7 +13,7 @@ from memory.models import Kind, Memory, Status, owner_scope
 from memory.providers.composition import llm_judge, reranker
 from memory.recall import fallback
 from memory.recall.decomposition import interleave
-from memory.recall.duplicates import Saying, distinct
+from memory.recall.duplicates import Distinct, Saying, distinct
 from memory.recall.gate import Verdict, gate
 from memory.recall.pipeline import Ranked, Ranking, rank
 from memory.recall.profiles import RecallProfile
@@ -110,8 +110,7 @@ def search(query: Query, profile: RecallProfile, request: RecallRequest, recall_
     """
     limit = wanted(profile.reranker, profile.limit) if profile.reranker in EXTERNAL else profile.limit
     ranking = rank(query, profile, limit=limit + SPARE)
-    rows = _rows(query, [one.candidate.memory_id for one in ranking.ranked])
-    hits = _hits(query, [one for one in ranking.ranked if one.candidate.memory_id in rows], rows, limit)
+    hits = _hits(query, ranking.ranked, limit)
     fell_back = False
     if not hits and profile.fallback and not ranking.considered:
         found = fallback.scan(query, limit=profile.limit)
@@ -129,23 +128,27 @@ def search(query: Query, profile: RecallProfile, request: RecallRequest, recall_
     )
 
 
-def _hits(query: Query, ranked: Sequence[Ranked], rows: Mapping[UUID, Memory], limit: int) -> list[Hit]:
-    """Show each statement once; the best-ranked hit names the others that say the same."""
-    by_id = {one.candidate.memory_id: one for one in ranked}
-    sayings = [
-        Saying(
-            memory_id=row.pk,
-            text=row.text,
-            content_hash=bytes(row.content_hash),
-            is_turn=row.kind == Kind.TURN,
-            speaker=row.speaker,
-        )
-        for row in (rows[memory_id] for memory_id in by_id)
-    ]
+def _hits(query: Query, ranked: Sequence[Ranked], limit: int) -> list[Hit]:
+    """Open as many rows as are shown; each statement is shown once, and its hit names the others that say the same."""
+    rows: dict[UUID, Memory] = {}
+    shown: list[Distinct] = []
+    for start, end in ((0, limit), (limit, limit + SPARE)):
+        if len(shown) < limit:
+            rows |= _rows(query, [one.candidate.memory_id for one in ranked[start:end]])
+            shown = distinct([_saying(rows[one]) for one in (hit.candidate.memory_id for hit in ranked) if one in rows])
     words = set(query.words.values())
-    return [
-        _hit(rows[one.memory_id], by_id[one.memory_id], words, tuple(one.also)) for one in distinct(sayings)[:limit]
-    ]
+    by_id = {one.candidate.memory_id: one for one in ranked}
+    return [_hit(rows[one.memory_id], by_id[one.memory_id], words, tuple(one.also)) for one in shown[:limit]]
+
+
+def _saying(row: Memory) -> Saying:
+    return Saying(
+        memory_id=row.pk,
+        text=row.text,
+        content_hash=bytes(row.content_hash),
+        is_turn=row.kind == Kind.TURN,
+        speaker=row.speaker,
+    )
 
 
 def _merged(answers: Sequence[Recalled], profile: RecallProfile) -> Recalled:

@@ -32,7 +32,6 @@ def candidate(**changes: Any) -> Candidate:
         memory_id=UUID(int=1),
         tier="semantic",
         kind="fact",
-        category="general",
         importance=0.5,
         salience=1.0,
         created_at=days_ago(7),
