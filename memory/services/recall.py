@@ -109,7 +109,9 @@ def search(query: Query, profile: RecallProfile, request: RecallRequest, recall_
     Where a model has the last word it gives more hits than the profile's limit, for the model to choose from.
     """
     limit = wanted(profile.reranker, profile.limit) if profile.reranker in EXTERNAL else profile.limit
-    ranking = rank(query, profile, limit=limit + SPARE)
+    # Those to spare must not widen the arms: a published profile asks them for a multiple of what is shown.
+    asked = replace(profile, candidates=profile.asked_of_arm(limit))
+    ranking = rank(query, asked, limit=limit + SPARE)
     hits = _hits(query, ranking.ranked, limit)
     fell_back = False
     if not hits and profile.fallback and not ranking.considered:
