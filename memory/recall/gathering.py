@@ -14,7 +14,7 @@ from memory.recall.profiles import RecallProfile
 from memory.recall.query import Query
 
 # Rows of each arm, best first, whose neighbouring turns become candidates too.
-WITH_NEIGHBOURS: Final = 40
+WITH_NEIGHBOURS: Final = 20
 
 
 @dataclass(slots=True)
