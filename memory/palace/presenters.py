@@ -205,8 +205,11 @@ def _explanation(hit: Hit) -> Explanation:
         if reasons.get(name, 0.0):
             terms.append((words, f"{reasons[name]:.3f}"))
     terms += [
-        (f"evidence: {EVIDENCE_NAMES.get(name, name)}, +", f"{value:.3f}")
-        for name, value in reasons.get("evidence", {}).items()
+        (
+            f"evidence: {EVIDENCE_NAMES.get(name, name)}, +",
+            f"{term['weight']:g} × {term['value']:.3f} = {term['added']:.3f}",
+        )
+        for name, term in reasons.get("evidence", {}).items()
     ]
     if rerank := reasons.get("rerank"):
         terms.append((f"put here by {rerank['name']}, before it stood at", str(rerank["from_rank"])))

@@ -14,6 +14,7 @@ from memory.providers.composition import llm_judge, reranker
 from memory.recall import fallback
 from memory.recall.decomposition import interleave
 from memory.recall.duplicates import Distinct, Saying, distinct
+from memory.recall.evidence import WEIGHTS
 from memory.recall.gate import Verdict, gate
 from memory.recall.pipeline import Ranked, Ranking, rank
 from memory.recall.profiles import RecallProfile
@@ -35,6 +36,7 @@ MAX_LIMIT: Final = 100
 SPARE: Final = 5
 # Characters of a text in which the matched words are looked for; a hundred long texts would take seconds.
 SEARCHED_FOR_MATCHES: Final = 20_000
+_WEIGHTS: Final = {weight.signal: weight.value for weight in WEIGHTS}
 
 
 @dataclass(frozen=True, slots=True)
@@ -219,10 +221,15 @@ def _hit(row: Memory, one: Ranked, words: set[str], also: tuple[UUID, ...]) -> H
         "arms": {name: {"rank": hit.rank, "score": round(hit.score, 6)} for name, hit in one.arms.items()},
         "fused": round(one.fused, 6),
         **{name: round(value, 6) for name, value in asdict(one.adjustment).items()},
-        **({"evidence": {name: round(value, 4) for name, value in one.terms.items()}} if one.terms else {}),
+        **({"evidence": {name: _term(name, added) for name, added in one.terms.items()}} if one.terms else {}),
         **one.rerank,
     }
     return Hit(row, one.score, one.relevance, matched, reasons, also)
+
+
+def _term(signal: str, added: float) -> dict[str, float]:
+    weight = _WEIGHTS[signal]
+    return {"weight": weight, "value": round(added / weight, 4), "added": round(added, 4)}
 
 
 def _spoken(row: Memory) -> str:

@@ -82,15 +82,17 @@ def test_the_answer_comes_before_the_questions_that_sound_like_it(alice: Actor, 
 def test_every_hit_is_explained_and_the_terms_add_up_to_its_score(alice: Actor, talk: dict[str, UUID]) -> None:
     answer = ask(alice)
     assert len(answer.hits) == 10
-    known = {weight.signal for weight in WEIGHTS}
+    known = {weight.signal: weight.value for weight in WEIGHTS}
     for hit in answer.hits:
         terms = hit.reasons["evidence"]
         assert terms
-        assert set(terms) <= known
-        assert hit.score == pytest.approx(sum(terms.values()), abs=0.01)
+        assert {signal: term["weight"] for signal, term in terms.items()}.items() <= known.items()
+        assert all(term["added"] == pytest.approx(term["weight"] * term["value"], abs=0.001) for term in terms.values())
+        assert hit.score == pytest.approx(sum(term["added"] for term in terms.values()), abs=0.01)
         assert set(hit.reasons["arms"]) >= {"dense"}
     first = answer.hits[0].reasons["evidence"]
     assert {"number", "answers", "window", "late", "late_window"} <= set(first)
+    assert first["answers"]["value"] == first["number"]["value"] == 1.0
     scores = [hit.score for hit in answer.hits]
     assert scores == sorted(scores, reverse=True)
 
