@@ -39,7 +39,8 @@ class _MachineClock:
 class Circuit:
     """Passes calls on; after several failures in a row it refuses at once for a while, then lets one call try.
 
-    The state belongs to this process. It may be used by several threads at once.
+    The state belongs to this process. It may be used by several threads at once. A text that the provider refuses by
+    itself (`input_refused` in the error's details) counts as a failure in the state, but does not pause the others.
     """
 
     def __init__(
@@ -125,6 +126,8 @@ class Circuit:
             if self._status == "ok":
                 self._status, self._since = "failing", now
             self._reason = error.message
+            if error.details.get("input_refused"):
+                return
             self._failures += 1
             if self._failures >= self._threshold:
                 self._paused_at = now

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from memory.errors import EmbedderUnavailable
 from memory.ports import Vectors
 from memory.providers.minilm.build import MAX_TOKENS, MODEL_FILE, TOKENIZER_FILE
-from memory.providers.onnx_runtime import onnxruntime
+from memory.providers.onnx_runtime import onnxruntime, session_options
 
 # A batch's cost grows with texts × longest text. Beyond about this many cells throughput no longer rises (measured:
 # 768 to 1,024 is best, 2,048 already slower), while the memory for intermediate results does.
@@ -60,7 +60,7 @@ class Engine:
             self._tokenizer.no_padding()
             self._tokenizer.enable_truncation(MAX_TOKENS)
             self._session = onnxruntime.InferenceSession(
-                str(directory / MODEL_FILE), _options(threads), providers=["CPUExecutionProvider"]
+                str(directory / MODEL_FILE), session_options(threads), providers=["CPUExecutionProvider"]
             )
         except Exception as error:
             # Both libraries raise bare exceptions of their own; whatever it is, the model cannot be used.
@@ -156,17 +156,3 @@ def batches(lengths: Sequence[int]) -> Iterator[list[int]]:
         batch.append(index)
     if batch:
         yield batch
-
-
-def _options(threads: int) -> onnxruntime.SessionOptions:
-    options = onnxruntime.SessionOptions()
-    options.intra_op_num_threads = threads
-    options.inter_op_num_threads = 1
-    # Waiting threads that spin take the processor from the very thread they wait for as soon as the machine is busy:
-    # measured, two spinning threads beside one busy process are slower than one thread alone.
-    options.add_session_config_entry("session.intra_op.allow_spinning", "0")
-    # The arena and its patterns keep the memory of the largest batch for good, and gain no speed here.
-    options.enable_cpu_mem_arena = False
-    options.enable_mem_pattern = False
-    options.log_severity_level = 3
-    return options
