@@ -11,7 +11,6 @@ from bench.quality import ARMS, PARTS, adapted, ask_all, grouped, ingest_all, su
 from memory.recall.profiles import SHIPPED, RecallProfile
 
 DEFAULT: Final = "default"
-COLUMNS: Final = ("r@5", "r@10", "r@20", "hit@20", "mrr", "session_r@5")
 
 
 @dataclass(frozen=True, slots=True)

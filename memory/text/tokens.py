@@ -194,12 +194,6 @@ def quoted_phrases(query: str) -> list[str]:
     return list(phrases)
 
 
-def forget_cached_words() -> None:
-    """Drop the words that this process keeps to speed up splitting, so that a purge leaves none behind."""
-    _forms.cache_clear()
-    _stem.cache_clear()
-
-
 def _chunks(
     text: str, languages: tuple[str, ...], *, singles: bool = True
 ) -> Iterator[tuple[str, tuple[str, ...], int]]:
