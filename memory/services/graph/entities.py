@@ -1,0 +1,420 @@
+"""Entities: merging them in, naming them otherwise, finding them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import datetime
+from typing import Any, Final
+from uuid import UUID
+
+from django.db import connection
+
+from memory.crypto.keyring import OwnerRing, keyring
+from memory.errors import Conflict, InvalidInput, NotFound
+from memory.graph.names import canonical, index_hashes, name_hash, search_hashes
+from memory.graph.traversal import by_whole_name
+from memory.ids import new_id
+from memory.models import Entity, EntityMention, EntityName, EntityType, Memory, NameKind, owner_scope
+from memory.services.actors import UNSET, Actor, Permission, Target, read_scopes
+from memory.services.clock import now
+from memory.services.features import require_memory
+from memory.services.graph.writing import (
+    change_graph,
+    checked_name,
+    checked_properties,
+    checked_unit,
+    refuse_too_many,
+    scoped,
+    source_memory,
+    target_of,
+)
+from memory.text import limits
+
+MOST_ALIASES: Final = 50
+
+SEARCHED: Final = """
+    SELECT e.id FROM memory_entity e WHERE e.owner_id = %(owner)s {conditions}
+    ORDER BY e.mention_count DESC, e.id DESC LIMIT %(size)s
+"""
+# One word of a search: a whole word of a name, or the beginning of one.
+HAS_WORD: Final = """
+    AND EXISTS (SELECT FROM memory_entityname n WHERE n.owner_id = e.owner_id AND n.entity_id = e.id
+                AND ((n.kind = {word} AND n.name = %(word_{place})s)
+                     OR (n.kind = {prefix} AND n.name = %(prefix_{place})s)))
+"""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class EntityDraft:
+    """An entity as it came in, before any check; `seen_at` is when it was spoken of, now when left out."""
+
+    name: Any
+    type: Any = EntityType.CONCEPT
+    aliases: Sequence[Any] = ()
+    properties: Mapping[str, Any] | None = None
+    importance: Any = 0.5
+    seen_at: Any = None
+
+
+@dataclass(frozen=True, slots=True)
+class MergedEntity:
+    """What became of an entity: its row's id, whether it is new, and aliases that another entity bears already."""
+
+    entity_id: UUID
+    created: bool
+    aliases_taken: tuple[str, ...] = ()
+
+
+@dataclass(slots=True)
+class _Ready:
+    name: str
+    type: str
+    hashed: int
+    aliases: list[tuple[str, int]]
+    properties: dict[str, Any] | None
+    importance: float
+    seen_at: datetime
+
+
+@dataclass(slots=True)
+class _Merging:
+    """The state of one merge: who bears which name, what is new and what is known already."""
+
+    target: Target
+    stated: bool
+    bearers: dict[tuple[str, int], UUID]
+    known: dict[UUID, Entity]
+    created: dict[UUID, Entity] = field(default_factory=dict)
+    seen: dict[UUID, datetime] = field(default_factory=dict)
+    importance: dict[UUID, float] = field(default_factory=dict)
+    changed: set[UUID] = field(default_factory=set)
+    names: list[EntityName] = field(default_factory=list)
+
+    def row(self, entity_id: UUID) -> Entity:
+        """Give the row of an entity that takes part."""
+        return self.created.get(entity_id) or self.known[entity_id]
+
+
+def merge_entity(
+    *, actor: Actor, draft: EntityDraft, scope: Any = UNSET, memory_id: UUID | None = None
+) -> MergedEntity:
+    """Add an entity, or count one more mention of the entity that bears this name already; see `merge_entities`."""
+    return merge_entities(actor=actor, drafts=[draft], scope=scope, memory_id=memory_id)[0]
+
+
+def merge_entities(
+    *, actor: Actor, drafts: Sequence[EntityDraft], scope: Any = UNSET, memory_id: UUID | None = None
+) -> list[MergedEntity]:
+    """Add entities, or count one more mention of those that are there.
+
+    An entity is there when one of the same type in the same scope bears the name, as its own or as an alias, whatever
+    the case, diacritics and spaces. Type and spelling stay then; importance and last_seen rise, properties are added,
+    and the mention counts once for each memory, however often the same memory is processed.
+
+    Args:
+        actor: who names them.
+        drafts: between 1 and 500.
+        scope: who may read them; as the memory, or the key's default, when left out.
+        memory_id: the memory that speaks of them; None where they are stated.
+
+    Returns:
+        What became of each, in order.
+
+    Raises:
+        InvalidInput, TooLarge: a draft cannot be used; nothing was stored.
+        NotFound: the memory is not there or hidden.
+        InvalidScope, PermissionRefused: the scope cannot be written.
+    """
+    refuse_too_many(drafts, field="entities")
+    moment = now()
+    with change_graph(actor, now=moment):
+        memory = source_memory(actor, memory_id)
+        target = target_of(actor, scope, memory)
+        ring = keyring().of(actor.owner_id)
+        ready = [_checked(draft, ring, memory.occurred_at if memory else moment) for draft in drafts]
+        merging = _begin(ready, target, stated=memory is None)
+        merged = [_merge(one, merging) for one in ready]
+        _write(merging, ring, memory)
+        return merged
+
+
+def add_alias(*, actor: Actor, entity_id: UUID, alias: Any) -> Entity:
+    """Let an entity be found by another name too; without effect when it bears that name already.
+
+    Raises:
+        NotFound: not there or hidden.
+        Conflict: `alias.taken`, another entity of this type and scope bears the name.
+        InvalidInput, TooLarge: no usable name, or more than 50 aliases.
+    """
+    name = checked_name(alias, field="alias")
+    with change_graph(actor, now=now()):
+        row = visible_entity(actor, entity_id)
+        ring = keyring().of(actor.owner_id)
+        hashed = name_hash(ring, name)
+        bearer = by_whole_name([hashed], scopes=[row.scope], type_=row.type).get(hashed)
+        if bearer and bearer[0].entity_id == row.pk:
+            return row
+        if bearer:
+            raise Conflict(
+                "Another entity of this type bears that name. Nothing was changed.",
+                code="alias.taken",
+                entity_id=str(bearer[0].entity_id),
+            )
+        if len(row.aliases or ()) >= MOST_ALIASES:
+            raise InvalidInput(f"An entity has at most {MOST_ALIASES} aliases.", code="aliases.too_many", field="alias")
+        row.aliases = [*(row.aliases or ()), name]
+        row.save(update_fields=["aliases"])
+        _insert_names(_names_of(row, ring, [(name, hashed)], NameKind.ALIAS))
+        return row
+
+
+def get_entity(
+    *, actor: Actor, entity_id: UUID | None = None, name: str | None = None, type_: str | None = None
+) -> Entity:
+    """Give one entity by its id, or by its name or an alias, whatever its case and diacritics.
+
+    Of several with the name, the most mentioned one is meant.
+
+    Raises:
+        NotFound: none that the actor may see.
+        InvalidInput: neither an id nor a usable name.
+    """
+    require_memory()
+    actor.require(Permission.READ)
+    with owner_scope(actor.owner_id):
+        if entity_id is not None:
+            return visible_entity(actor, entity_id)
+        hashed = name_hash(keyring().of(actor.owner_id), checked_name(name))
+        found = by_whole_name([hashed], scopes=actor.readable, type_=type_).get(hashed)
+        if not found:
+            raise NotFound("There is no entity with this name here.")
+        return visible_entity(actor, found[0].entity_id)
+
+
+def search_entities(
+    *,
+    actor: Actor,
+    query: str = "",
+    name: str | None = None,
+    types: Sequence[str] = (),
+    scope: Any = UNSET,
+    after: tuple[int, UUID] | None = None,
+    size: int = 50,
+) -> list[Entity]:
+    """List entities, the most mentioned first.
+
+    Args:
+        actor: who asks.
+        query: words that names or aliases hold, whole or as the beginning of a word; all of them have to fit.
+        name: a whole name or alias.
+        types: of these types only.
+        scope: limits the search to a scope or several.
+        after: mention count and id of the last row of the page before.
+        size: most rows.
+
+    Raises:
+        InvalidInput: the query holds no word.
+        InvalidScope, NotFound, PermissionRefused: the scope is not there or not readable.
+    """
+    require_memory()
+    actor.require(Permission.READ)
+    scopes = read_scopes(actor, scope)
+    ring = keyring().of(actor.owner_id)
+    conditions, parameters = _words_of(query, ring)
+    if name is not None:
+        conditions.append(
+            "AND EXISTS (SELECT FROM memory_entityname n WHERE n.owner_id = e.owner_id AND n.entity_id = e.id "
+            "AND n.kind = ANY(%(whole)s::smallint[]) AND n.name = %(name)s)"
+        )
+        parameters |= {
+            "whole": [int(NameKind.CANONICAL), int(NameKind.ALIAS)],
+            "name": name_hash(ring, checked_name(name)),
+        }
+    if types:
+        conditions.append("AND e.type = ANY(%(types)s)")
+        parameters["types"] = list(types)
+    if scopes is not None:
+        conditions.append("AND e.scope = ANY(%(scopes)s::uuid[])")
+        parameters["scopes"] = list(scopes)
+    if after is not None:
+        conditions.append("AND (e.mention_count, e.id) < (%(after_count)s, %(after_id)s)")
+        parameters |= {"after_count": after[0], "after_id": after[1]}
+    with owner_scope(actor.owner_id):
+        with connection.cursor() as cursor:
+            cursor.execute(
+                SEARCHED.format(conditions=" ".join(conditions)),
+                {**parameters, "owner": actor.owner_id, "size": size},
+            )
+            order = [row[0] for row in cursor.fetchall()]
+        found = {row.pk: row for row in Entity.objects.filter(pk__in=order)}
+        return [found[entity_id] for entity_id in order]
+
+
+def visible_entity(actor: Actor, entity_id: UUID) -> Entity:
+    """Give an entity that the actor may see, within its owner's scope; raises NotFound otherwise."""
+    row: Entity | None = Entity.objects.filter(pk=entity_id).first()
+    if row is None or not actor.may_read(row.scope):
+        raise NotFound("There is no entity with this id here.")
+    return row
+
+
+def _words_of(query: str, ring: OwnerRing) -> tuple[list[str], dict[str, Any]]:
+    if not query:
+        return [], {}
+    hashes = search_hashes(ring, limits.checked_query(query, field="q"))
+    if not hashes:
+        raise InvalidInput("The search holds no word.", code="q.invalid", field="q")
+    parameters: dict[str, Any] = {}
+    conditions = []
+    for place, (word, prefix) in enumerate(hashes):
+        conditions.append(HAS_WORD.format(place=place, word=int(NameKind.WORD), prefix=int(NameKind.PREFIX)))
+        parameters |= {f"word_{place}": word, f"prefix_{place}": prefix}
+    return conditions, parameters
+
+
+def _checked(draft: EntityDraft, ring: OwnerRing, moment: datetime) -> _Ready:
+    name = checked_name(draft.name)
+    if draft.type not in EntityType.values:
+        raise InvalidInput(f"type is one of {', '.join(EntityType.values)}.", code="type.invalid", field="type")
+    if isinstance(draft.aliases, str) or len(draft.aliases) > MOST_ALIASES:
+        raise InvalidInput(
+            f"aliases is a list of at most {MOST_ALIASES} names.", code="aliases.too_many", field="aliases"
+        )
+    aliases = {canonical(one): one for one in (checked_name(alias, field="aliases") for alias in draft.aliases)}
+    aliases.pop(canonical(name), None)
+    seen_at = moment if draft.seen_at is None else limits.checked_moment(draft.seen_at, field="seen_at")
+    return _Ready(
+        name=name,
+        type=str(draft.type),
+        hashed=name_hash(ring, name),
+        aliases=[(alias, name_hash(ring, alias)) for alias in aliases.values()],
+        properties=checked_properties(draft.properties),
+        importance=checked_unit(draft.importance, field="importance"),
+        seen_at=seen_at,
+    )
+
+
+def _begin(ready: Sequence[_Ready], target: Target, *, stated: bool) -> _Merging:
+    """Look up all names of a merge at once."""
+    hashes = {one.hashed for one in ready} | {hashed for one in ready for _, hashed in one.aliases}
+    rows = EntityName.objects.filter(
+        kind__in=[NameKind.CANONICAL, NameKind.ALIAS], name__in=sorted(hashes), scope=target.scope
+    ).values_list("type", "name", "entity_id")
+    bearers = {(type_, hashed): entity_id for type_, hashed, entity_id in rows}
+    known = {row.pk: row for row in Entity.objects.filter(pk__in=set(bearers.values()))}
+    return _Merging(target, stated, bearers, known)
+
+
+def _merge(ready: _Ready, merging: _Merging) -> MergedEntity:
+    entity_id = merging.bearers.get((ready.type, ready.hashed))
+    created = entity_id is None
+    if entity_id is None:
+        row = Entity(
+            id=new_id(),
+            type=ready.type,
+            name=ready.name,
+            properties=ready.properties,
+            importance=ready.importance,
+            mention_count=1,
+            stated=merging.stated,
+            first_seen=ready.seen_at,
+            last_seen=ready.seen_at,
+            **scoped(merging.target),
+        )
+        entity_id = row.pk
+        merging.created[entity_id] = row
+        merging.bearers[ready.type, ready.hashed] = entity_id
+    row = merging.row(entity_id)
+    if ready.properties and not created:
+        row.properties = {**(row.properties or {}), **ready.properties}
+        checked_properties(row.properties)
+        merging.changed.add(entity_id)
+    taken = _take_aliases(row, ready, merging)
+    merging.seen[entity_id] = max(ready.seen_at, merging.seen.get(entity_id, ready.seen_at))
+    merging.importance[entity_id] = max(ready.importance, merging.importance.get(entity_id, 0.0))
+    return MergedEntity(entity_id, created, taken)
+
+
+def _take_aliases(row: Entity, ready: _Ready, merging: _Merging) -> tuple[str, ...]:
+    """Add the aliases of a draft that nobody bears; give those that another entity bears."""
+    taken: list[str] = []
+    fresh: list[str] = []
+    names = {canonical(one) for one in (row.name, *(row.aliases or ()))}
+    for alias, hashed in ready.aliases:
+        bearer = merging.bearers.setdefault((ready.type, hashed), row.pk)
+        if bearer != row.pk:
+            taken.append(alias)
+        elif canonical(alias) not in names and len(row.aliases or ()) + len(fresh) < MOST_ALIASES:
+            fresh.append(alias)
+    if fresh:
+        row.aliases = [*(row.aliases or ()), *fresh]
+        merging.changed.add(row.pk)
+    return tuple(taken)
+
+
+def _write(merging: _Merging, ring: OwnerRing, memory: Memory | None) -> None:
+    Entity.objects.bulk_create(sorted(merging.created.values(), key=lambda row: row.pk))
+    mentioned = _mention(list(merging.seen), memory)
+    for entity_id in sorted(merging.changed - set(merging.created)):
+        merging.known[entity_id].save(update_fields=["aliases", "properties"])
+    again = sorted(set(merging.seen) - set(merging.created))
+    _count_again(merging, again, mentioned)
+    names: list[EntityName] = []
+    for row in merging.created.values():
+        names += _names_of(row, ring, [(row.name, name_hash(ring, row.name))], NameKind.CANONICAL)
+    for entity_id in merging.changed | set(merging.created):
+        row = merging.row(entity_id)
+        names += _names_of(row, ring, [(one, name_hash(ring, one)) for one in row.aliases or ()], NameKind.ALIAS)
+    _insert_names(names)
+
+
+def _mention(entity_ids: Sequence[UUID], memory: Memory | None) -> set[UUID]:
+    """Note that a memory speaks of entities, and give those of which it was not known to; without one, all."""
+    if memory is None:
+        return set(entity_ids)
+    known = set(
+        EntityMention.objects.filter(memory_id=memory.pk, entity_id__in=entity_ids).values_list("entity_id", flat=True)
+    )
+    fresh = sorted(set(entity_ids) - known)
+    EntityMention.objects.bulk_create(
+        [EntityMention(entity_id=entity_id, memory_id=memory.pk) for entity_id in fresh], ignore_conflicts=True
+    )
+    return set(fresh)
+
+
+def _count_again(merging: _Merging, again: Sequence[UUID], mentioned: set[UUID]) -> None:
+    """Raise the counts of entities that were there before, in one statement."""
+    if not again:
+        return
+    with connection.cursor() as cursor:
+        cursor.execute(
+            """UPDATE memory_entity e
+            SET mention_count = e.mention_count + u.more, last_seen = GREATEST(e.last_seen, u.seen_at),
+                first_seen = LEAST(e.first_seen, u.seen_at), importance = GREATEST(e.importance, u.importance),
+                stated = e.stated OR %s
+            FROM unnest(%s::uuid[], %s::integer[], %s::timestamptz[], %s::float8[]) AS u (id, more, seen_at, importance)
+            WHERE e.owner_id = %s AND e.id = u.id""",
+            [
+                merging.stated,
+                list(again),
+                [int(entity_id in mentioned) for entity_id in again],
+                [merging.seen[entity_id] for entity_id in again],
+                [merging.importance[entity_id] for entity_id in again],
+                merging.known[again[0]].owner_id,
+            ],
+        )
+
+
+def _names_of(row: Entity, ring: OwnerRing, names: Sequence[tuple[str, int]], kind: NameKind) -> list[EntityName]:
+    hashes = {(int(kind), hashed) for _, hashed in names} | index_hashes(ring, [name for name, _ in names])
+    return [
+        EntityName(kind=kind_, name=hashed, entity_id=row.pk, type=row.type, scope=row.scope)
+        for kind_, hashed in sorted(hashes)
+    ]
+
+
+def _insert_names(names: Sequence[EntityName]) -> None:
+    """Insert hashes of names, leaving out those that stand there already: two names of an entity may share a word."""
+    ordered = sorted(names, key=lambda one: (one.kind, one.name, one.entity_id))
+    EntityName.objects.bulk_create(ordered, ignore_conflicts=True)
