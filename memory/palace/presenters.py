@@ -140,7 +140,7 @@ def hit_view(hit: Hit, place: int, now: datetime) -> HitView:
         id=row.pk,
         pieces=shown.pieces,
         words=shown.words or list(hit.matched[:6]),
-        why=_why(hit.reasons),
+        why=[*_why(hit.reasons), *_validity(row, now)],
         percent=round(hit.relevance * 100),
         tag=tag(row.category),
         kind=row.kind,
@@ -160,7 +160,18 @@ def _why(reasons: Mapping[str, Any]) -> list[str]:
         why.append(f"similar meaning {max(arms['dense']['score'], 0.0):.2f}")
     if arms.get("lexical", {}).get("rank") is not None:
         why.append(f"words: place {arms['lexical']['rank']}")
+    if arms.get("time", {}).get("rank") is not None:
+        why.append("fits the time asked about")
     return why
+
+
+def _validity(row: Memory, now: datetime) -> list[str]:
+    """Say that a memory does not hold now."""
+    if row.valid_until is not None and row.valid_until <= now:
+        return [f"no longer holds, since {row.valid_until:%d %B %Y}"]
+    if row.valid_from is not None and row.valid_from > now:
+        return [f"does not hold before {row.valid_from:%d %B %Y}"]
+    return []
 
 
 EVIDENCE_NAMES: Final = {

@@ -91,7 +91,7 @@ def rank(query: Query, profile: RecallProfile, *, limit: int) -> Ranking:
         weighed = weigh(gathered, query, profile)
         columns = weighed.columns
         places = {memory_id: at for at, memory_id in enumerate(weighed.ground.order)}
-        scores, likely = scores_of(gathered, weighed)
+        scores, likely = scores_of(gathered, weighed, query)
     else:
         scores = _fuse(profile, found, gathered, weights)
         near = found.complete.get("dense", {})

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, Final
@@ -22,11 +22,15 @@ MAX_TERMS: Final = 16
 
 @dataclass(frozen=True, slots=True)
 class KeyedTerms:
-    """The keyed terms of a query: how often each stands in it, what share of its word it is, and its plain word."""
+    """The keyed terms of a query: how often each stands in it, what share of its word it is, and its plain word.
+
+    `telling` is False where they are function words only.
+    """
 
     counts: Mapping[int, int]
     shares: Mapping[int, float]
     words: Mapping[int, str]
+    telling: bool
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,7 +42,7 @@ class Query:
     never stored unsealed. `vector` is None where there is none, and `no_vector` says why. `reference` is the
     moment from which the query speaks: what its date words are counted from. `asks` says what sort of answer is wanted,
     and `names` are the keyed names that stand in the query. `tokens` are its token vectors where there are any,
-    and `windows` the spans of time that it names.
+    and `windows` the spans of time that it names. `telling` is False where its words are function words only.
     """
 
     text: str
@@ -58,6 +62,7 @@ class Query:
     tokens: QueryTokens | None = None
     windows: tuple[TimeSpan, ...] = ()
     no_vector: str = "embedder.unavailable"
+    telling: bool = True
 
     def narrowing(self, alias: str) -> tuple[str, str, dict[str, Any]]:
         """Give the join, the further conditions and their parameters that limit an arm's table under an alias."""
@@ -71,13 +76,30 @@ class Query:
         return join, "".join(f" AND {condition}" for condition in conditions), parameters
 
 
-def keyed_terms(text: str, ring: OwnerRing) -> KeyedTerms:
-    """Split a query into keyed terms."""
+def keyed_terms(text: str, ring: OwnerRing, *, windows: Sequence[TimeSpan] = ()) -> KeyedTerms:
+    """Split a query into keyed terms.
+
+    Args:
+        text: the query.
+        ring: the owner's keys.
+        windows: the times that it names. What has been read as a time is left out: "last" and "Tuesday" stand in texts
+            of any day. Only function words may remain then, and these do not count either.
+    """
     counts: Counter[str] = term_frequencies(text)
-    shares = query_shares(text)
+    telling = query_shares(_without(text, windows), only_telling=True)
+    shares = telling if windows or telling else query_shares(text)
     hashes = dict(zip(shares, ring.words(shares), strict=True))
     return KeyedTerms(
         counts={hashes[word]: max(1, counts[word]) for word in shares},
         shares={hashes[word]: share for word, share in shares.items()},
         words={hashes[word]: word for word in shares},
+        telling=bool(telling),
     )
+
+
+def _without(text: str, windows: Sequence[TimeSpan]) -> str:
+    kept = list(text)
+    for window in windows:
+        end = window.offset + len(window.phrase)
+        kept[window.offset : end] = " " * (min(end, len(kept)) - window.offset)
+    return "".join(kept)

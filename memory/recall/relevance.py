@@ -6,7 +6,8 @@ constants are those of `manage.py bench fit-relevance`: a logistic regression ov
 lists of questions that were asked to somebody else's memories. Half is about even odds.
 
 No hit is more relevant than its own scores, and those of the turns beside it, allow. And what holds nearly all words of
-a question is worth showing, whatever an embedder thinks of an identifier or a name.
+a question is worth showing, whatever an embedder thinks of an identifier or a name, and so is what fits the time that
+it names.
 """
 
 from __future__ import annotations
@@ -42,8 +43,13 @@ ABSOLUTE_BIAS: Final = -3.4
 ABSOLUTE_COSINE: Final = 6.5
 ABSOLUTE_COVERAGE: Final = 7.3
 
+# A little stricter than the absolute form, since it only bounds.
+BOUND_BIAS: Final = -4.0
 NEARLY_ALL: Final = 0.6
 WORTH_SHOWING: Final = 0.5
+# A question may ask for nothing but a time: "what happened last Tuesday?"
+OF_THE_TIME: Final = 0.45
+WORTH_A_LOOK: Final = 0.35
 
 
 def calibrated(logits: Column, *, cosine: float | None, coverage: float, late: float | None) -> Column:
@@ -63,7 +69,7 @@ def calibrated(logits: Column, *, cosine: float | None, coverage: float, late: f
     return likely
 
 
-def bounded(likely: Column, *, cosine: Column, coverage: Column, held: Column, vectors: bool) -> Column:
+def bounded(likely: Column, *, cosine: Column, coverage: Column, held: Column, timely: Column, vectors: bool) -> Column:
     """Keep the relevance of candidates within what their own scores allow.
 
     Args:
@@ -71,12 +77,14 @@ def bounded(likely: Column, *, cosine: Column, coverage: Column, held: Column, v
         cosine: of each candidate or of the turns beside it, the highest.
         coverage: the share of the known words that stand in each or in the turns beside it.
         held: the share of all the question's words, by weight, that stand in each; words that no memory holds count.
+        timely: how well each fits the time that the question names, 0-1.
         vectors: whether the question has a vector; without one nothing is said about cosines.
     """
     if vectors:
-        logits = ABSOLUTE_BIAS + ABSOLUTE_COSINE * np.maximum(cosine, 0.0) + ABSOLUTE_COVERAGE * coverage
+        logits = BOUND_BIAS + ABSOLUTE_COSINE * np.maximum(cosine, 0.0) + ABSOLUTE_COVERAGE * coverage
         likely = np.minimum(likely, 1 / (1 + np.exp(-logits)))
-    return np.where(held >= NEARLY_ALL, np.maximum(likely, WORTH_SHOWING), likely)
+    likely = np.where(held >= NEARLY_ALL, np.maximum(likely, WORTH_SHOWING), likely)
+    return np.where(timely >= OF_THE_TIME, np.maximum(likely, WORTH_A_LOOK), likely)
 
 
 def absolute(cosine: float | None, coverage: float | None) -> float:

@@ -26,6 +26,8 @@ Flags = NDArray[np.bool_]
 # The words that a statement of its own counts for, whatever its length: an average turn's. Short turns seldom say
 # anything, but a short statement was stored because it does.
 STATEMENT_WORDS: Final = 15
+# A question of whose other words none stands anywhere ("what happened last Tuesday?") asks for the time itself.
+TIME_ALONE: Final = 3.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -172,7 +174,7 @@ def signals(ground: Ground, query: Query, profile: RecallProfile) -> dict[str, C
         "length": np.where(turn, length, np.log1p(STATEMENT_WORDS)),
         "question": question,
         "answers": at(question, ground.before),
-        "timely": ground.timely,
+        "timely": ground.timely * (1.0 if len(ground.weights) else TIME_ALONE),
         "time": _flags(rows, "has_time") * asks.asks_when,
         "number": _flags(rows, "has_number") * (asks.asks_how_many or asks.asks_how_long),
         "other_speaker": (turn & ~named).astype(float) if named.any() else np.zeros(len(rows)),

@@ -72,7 +72,7 @@ def _nearest(
     )
 
 
-def scores_of(gathered: Gathered, weighed: Weighed) -> tuple[dict[UUID, float], dict[UUID, float]]:
+def scores_of(gathered: Gathered, weighed: Weighed, query: Query) -> tuple[dict[UUID, float], dict[UUID, float]]:
     """Give the logit and the relevance of every candidate."""
     found, ground = gathered.found, weighed.ground
     order = ground.order
@@ -91,7 +91,8 @@ def scores_of(gathered: Gathered, weighed: Weighed) -> tuple[dict[UUID, float], 
         likely,
         cosine=np.maximum.reduce([ground.dense, *beside]),
         coverage=weighed.columns["window"],
-        held=ground.words @ ground.weights * (found.model.known if found.model else 0.0),
+        held=ground.words @ ground.weights * (found.model.known if found.model and query.telling else 0.0),
+        timely=ground.timely,
         vectors=bool(near),
     )
     return dict(zip(order, logits.tolist(), strict=True)), dict(zip(order, likely.tolist(), strict=True))

@@ -12,6 +12,7 @@ from memory.errors import InvalidInput
 from memory.models import Memory, owner_scope
 from memory.privacy import injection
 from memory.services.actors import Actor
+from memory.services.clock import now
 from memory.services.questions import RecallRequest
 from memory.services.recall import Recalled, recall
 from memory.services.settings import current_settings
@@ -136,4 +137,15 @@ def _flat(row: Memory, level: injection.Level) -> str:
     spoken = f"{row.speaker}: {row.text}" if row.speaker else row.text
     # Cleaned before the line breaks go, since some of the phrases are told by where a line begins.
     flat = " ".join(injection.clean(spoken, level).split())
-    return flat if len(flat) <= LONGEST_LINE else flat[: LONGEST_LINE - 1].rstrip() + "…"
+    cut = flat if len(flat) <= LONGEST_LINE else flat[: LONGEST_LINE - 1].rstrip() + "…"
+    return cut + _validity(row)
+
+
+def _validity(row: Memory) -> str:
+    """Say when a memory ceased to hold or begins to: a model would take it for true now."""
+    moment = now()
+    if row.valid_until is not None and row.valid_until <= moment:
+        return f" (until {row.valid_until:%Y-%m-%d})"
+    if row.valid_from is not None and row.valid_from > moment:
+        return f" (from {row.valid_from:%Y-%m-%d})"
+    return ""

@@ -60,9 +60,10 @@ def without_vector(actor: Actor, text: str, request: RecallRequest) -> Query:
         InvalidInput, InvalidScope, NotFound: a filter, moment or scope cannot be used.
     """
     ring = keyring().of(actor.owner_id)
-    terms = keyed_terms(text, ring)
     moment, asks = now(), query_signals(text)
     reference = moment_of(request, "reference_time") or moment
+    named = tuple(windows(text, reference))
+    terms = keyed_terms(text, ring, windows=named)
     return Query(
         text=text,
         owner_id=actor.owner_id,
@@ -78,7 +79,8 @@ def without_vector(actor: Actor, text: str, request: RecallRequest) -> Query:
         reference=reference,
         asks=asks,
         names=frozenset(ring.name(name) for name in asks.names),
-        windows=tuple(windows(text, reference)),
+        windows=named,
+        telling=terms.telling,
     )
 
 

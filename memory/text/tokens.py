@@ -124,7 +124,9 @@ def query_terms(query: str, *, language: str | None = None, keep_stop_words: boo
     return list(query_shares(query, language=language, keep_stop_words=keep_stop_words))
 
 
-def query_shares(query: str, *, language: str | None = None, keep_stop_words: bool = False) -> dict[str, float]:
+def query_shares(
+    query: str, *, language: str | None = None, keep_stop_words: bool = False, only_telling: bool = False
+) -> dict[str, float]:
     """Give the distinct terms of a query, and how much of its word each one stands for.
 
     Function words are left out when others remain, unless they are written like a name ("The Who", "ask Will"). A run
@@ -135,6 +137,7 @@ def query_shares(query: str, *, language: str | None = None, keep_stop_words: bo
         query: any text.
         language: as for `query_terms`.
         keep_stop_words: as for `query_terms`.
+        only_telling: leave function words out even where no others remain.
 
     Returns:
         Terms in their order of appearance with shares above 0 and up to 1. A word that two languages stem alike
@@ -154,7 +157,9 @@ def query_shares(query: str, *, language: str | None = None, keep_stop_words: bo
             every[term] = max(share, every.get(term, 0.0))
             if kept:
                 telling[term] = every[term]
-    return every if keep_stop_words else telling or every
+    if keep_stop_words:
+        return every
+    return telling if only_telling else telling or every
 
 
 def _shares(chunk: str, terms: tuple[str, ...], languages: tuple[str, ...]) -> dict[str, float]:

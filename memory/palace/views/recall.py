@@ -104,7 +104,8 @@ def _search(actor: Actor, state: RecallState, *, counts: bool, typing: bool) -> 
         return Results(str(answer.gate))
     other = None if whole else corrected(actor=actor, query=state.q)
     meant = replace(state, q=other) if other else None
-    if meant and not answer.hits:
+    # Something of like meaning is nearly always found, so what counts is whether any word of the question was.
+    if meant and not any(hit.matched for hit in answer.hits):
         again = recall(actor=actor, request=meant.request(counts=counts))
         if again.gate == Verdict.RECALL and again.hits:
             return _shown(again, shown_for=meant.q)

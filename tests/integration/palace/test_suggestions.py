@@ -55,8 +55,11 @@ def test_only_a_person_who_is_logged_in_gets_own_words(palace: Client, stranger:
 
 def test_a_slip_is_asked_about(palace: Client, store: Store) -> None:
     store("We met in Lisbon.")
+    store("The trip was long.")
     html = page(palace, "/?q=lisbn+trip&limit=5")
     assert 'Did you mean <a href="/?q=Lisbon+trip&amp;limit=5"><bdi>Lisbon trip</bdi></a>?' in html
+    assert "Shown for" not in html
+    assert "Shown for “<bdi>Lisbon</bdi>”" in page(palace, "/?q=lisbn&go=1"), "no word of it stands anywhere"
     assert "Did you mean" not in page(palace, "/?q=lisbon+trip")
 
 

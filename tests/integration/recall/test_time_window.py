@@ -20,6 +20,7 @@ from memory.services import clock
 from memory.services.actors import Actor
 from memory.services.drafts import Draft
 from memory.services.questions import RecallRequest, prepare_query
+from memory.services.recall import recall
 from memory.services.remember import remember_many
 from memory.services.retirement import archive_memory
 from memory.text.dates import TimeSpan
@@ -280,3 +281,24 @@ class TestWhatIsLookedAt:
                 node["Actual Rows"] * node["Actual Loops"] for node in nodes if node.get("Index Name") == name
             )
             assert 0 < touched <= time_window.SCANNED + 8 * time_window.BUCKETS
+
+
+def test_a_question_of_nothing_but_a_time_gives_what_was_then(alice: Actor) -> None:
+    store(
+        alice,
+        ("Last week I passed my driving test.", day(20, 2, 2023)),
+        ("I took Bruno to the vet.", day(9)),
+        ("Tuesday is laundry day, as every Tuesday.", day(20, 2, 2023)),
+        *((f"Filler number {number}.", day(1, 1, 2023)) for number in range(40)),
+    )
+    request = RecallRequest(query="What happened last Tuesday?", reference_time=day(15), threshold=0.3, reinforce=False)
+    assert [hit.memory.text for hit in recall(actor=alice, request=request).hits] == ["I took Bruno to the vet."]
+
+
+def test_words_of_a_time_do_not_count_as_words(alice: Actor) -> None:
+    request = RecallRequest(query="What did Mara buy last Tuesday?", reference_time=day(15))
+    named = prepare_query(alice, request.query, request, wants_vector=False)
+    assert sorted(named.words.values()) == ["buy", "mara"]
+    alone = prepare_query(alice, "last Tuesday", request, wants_vector=False)
+    assert not alone.terms
+    assert prepare_query(alice, "what is it", request, wants_vector=False).terms

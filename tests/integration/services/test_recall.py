@@ -311,6 +311,19 @@ class TestContext:
             "cortex": "--- Relevant Memory ---\n[semantic] 2026-04-02: Uses NixOS.\n---",
         }
 
+    def test_a_line_says_what_does_not_hold_now(self, alice: Actor) -> None:
+        past, future = datetime(2020, 5, 1, tzinfo=UTC), datetime(2090, 5, 1, tzinfo=UTC)
+        for text, moments in (
+            ("Mara lives in Hamburg.", {"valid_until": past}),
+            ("Mara lives in Basel.", {"valid_from": past}),
+            ("Mara lives in Oslo.", {"valid_from": future}),
+        ):
+            remember(actor=alice, draft=Draft(text=text, **moments))
+        block = build_context(actor=alice, request=RecallRequest(query="where does Mara live", threshold=0.0)).text
+        assert "Mara lives in Hamburg. (until 2020-05-01)" in block
+        assert "Mara lives in Oslo. (from 2090-05-01)" in block
+        assert "Mara lives in Basel. (" not in block
+
     def test_never_more_than_asked_and_whole_lines_only(self, alice: Actor) -> None:
         remember_many(
             actor=alice, drafts=[Draft(text=f"The pump number {n} squeaks in the cellar.") for n in range(40)]

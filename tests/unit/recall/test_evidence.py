@@ -213,7 +213,9 @@ class TestFlags:
             assert columns(made, asking(**{asked: True}))["number"] == [0.0, 1.0, 0.0]
 
     def test_a_time_that_fits(self) -> None:
-        assert columns(ground([row(1), row(2)], timely={2: 0.7}))["timely"] == [0.0, 0.7]
+        known = ground([row(1), row(2)], timely={2: 0.7}, weights=[1.0])
+        assert columns(known)["timely"] == [0.0, 0.7]
+        assert columns(ground([row(1), row(2)], timely={2: 0.7}))["timely"] == [0.0, 0.7 * signals.TIME_ALONE]
 
     def test_another_speaker_counts_only_where_the_one_named_speaks(self) -> None:
         rows = [turn(1, 0, is_named=True), turn(2, 1), row(3)]

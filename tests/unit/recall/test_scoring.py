@@ -128,18 +128,27 @@ def test_no_hit_is_more_relevant_than_its_own_scores_allow() -> None:
     likely = np.array([0.9, 0.9, 0.9])
     cosine, coverage = np.array([0.6, 0.1, 0.1]), np.array([0.0, 0.0, 1.0])
     held = np.zeros(3)
-    values = bounded(likely, cosine=cosine, coverage=coverage, held=held, vectors=True)
-    assert values[0] == pytest.approx(absolute(0.6, 0.0))
+    values = bounded(likely, cosine=cosine, coverage=coverage, held=held, timely=np.zeros(3), vectors=True)
+    assert 0.3 < values[0] < absolute(0.6, 0.0)
     assert values[1] < 0.1
     assert values[2] == 0.9
-    assert list(bounded(likely, cosine=cosine, coverage=coverage, held=held, vectors=False)) == [0.9] * 3
+    assert (
+        list(bounded(likely, cosine=cosine, coverage=coverage, held=held, timely=np.zeros(3), vectors=False))
+        == [0.9] * 3
+    )
 
 
 def test_what_holds_nearly_all_words_is_worth_showing() -> None:
     likely = np.array([0.01, 0.01, 0.8])
     held = np.array([0.7, 0.3, 1.0])
-    values = bounded(likely, cosine=np.full(3, 0.9), coverage=np.ones(3), held=held, vectors=True)
+    values = bounded(likely, cosine=np.full(3, 0.9), coverage=np.ones(3), held=held, timely=np.zeros(3), vectors=True)
     assert list(values) == [0.5, 0.01, 0.8]
+
+
+def test_what_fits_the_time_asked_about_is_worth_a_look() -> None:
+    none = np.zeros(2)
+    values = bounded(np.full(2, 0.01), cosine=none, coverage=none, held=none, timely=np.array([0.5, 0.1]), vectors=True)
+    assert values[0] > 0.3 > values[1]
 
 
 def test_the_share_of_common_words() -> None:
