@@ -4,7 +4,19 @@ from __future__ import annotations
 
 from django.urls import path, re_path
 
-from memory.api.views import agents, choices, documentation, memories, memory, recall, system, transfer, turns
+from memory.api.views import (
+    agents,
+    choices,
+    documentation,
+    graph,
+    graph_statements,
+    memories,
+    memory,
+    recall,
+    system,
+    transfer,
+    turns,
+)
 
 app_name = "api"
 urlpatterns = [
@@ -15,6 +27,21 @@ urlpatterns = [
     path("memories/<str:memory_id>/restore", memory.RestoreView.as_view(), name="restore"),
     path("memories/<str:memory_id>/history", memory.HistoryView.as_view(), name="history"),
     path("memories/<str:memory_id>/sources", memory.SourcesView.as_view(), name="sources"),
+    path("memories/<str:memory_id>/edges", graph_statements.EdgesView.as_view(), name="edges"),
+    path("memories/<str:memory_id>/edges/<str:edge_id>", graph_statements.EdgeView.as_view(), name="edge"),
+    path("graph/entities", graph.EntitiesView.as_view(), name="entities"),
+    path("graph/entities/<str:entity_id>", graph.EntityView.as_view(), name="entity"),
+    path("graph/entities/<str:entity_id>/aliases", graph.AliasesView.as_view(), name="aliases"),
+    path("graph/entities/<str:entity_id>/neighbours", graph.NeighboursView.as_view(), name="neighbours"),
+    path("graph/entities/<str:entity_id>/relations", graph.EntityRelationsView.as_view(), name="entity-relations"),
+    path("graph/relations", graph_statements.RelationsView.as_view(), name="relations"),
+    path("graph/relations/<str:relation_id>", graph_statements.RelationView.as_view(), name="relation"),
+    path("graph/relations/<str:relation_id>/supersede", graph_statements.SupersedeView.as_view(), name="supersede"),
+    path("graph/relations/<str:relation_id>/retract", graph_statements.RetractView.as_view(), name="retract"),
+    path("graph/events", graph_statements.EventsView.as_view(), name="events"),
+    path("graph/causes", graph_statements.CausesView.as_view(), name="causes"),
+    path("graph/query", graph.GraphQueryView.as_view(), name="graph-query"),
+    path("graph/stats", graph.GraphStatsView.as_view(), name="graph-stats"),
     path("turns", turns.TurnsView.as_view(), name="turns"),
     path("sessions", turns.SessionsView.as_view(), name="sessions"),
     path("sessions/<str:session_id>", turns.SessionView.as_view(), name="session"),

@@ -17,6 +17,7 @@ from memory.services.clock import now
 from memory.services.drafts import make_ready
 from memory.services.embedding import embed_texts
 from memory.services.features import require_memory
+from memory.services.graph.erasing import forget_in_graph, take_turn
 from memory.services.memories import visible_memory
 from memory.services.writing import call_for_work, remove_from_indexes
 
@@ -101,10 +102,12 @@ def erase_due(*, owner_id: UUID, at: datetime) -> tuple[int, datetime | None]:
     """
     with owner_scope(owner_id):
         erasing = Memory.objects.filter(status=Status.ERASING)
+        take_turn(at=at)
         due = list(erasing.select_for_update().filter(erase_at__lte=at).values_list("pk", flat=True))
         gone = [*due, *_without_other_source(due)]
         if gone:
             remove_from_indexes(gone)
+            forget_in_graph(gone)
             Memory.objects.filter(pk__in=gone).delete()
             AuditEvent.objects.create(
                 actor="person", verb="erase", object_kind="memory", count=len(gone), created_at=at

@@ -38,16 +38,29 @@ PARTS: Final = (
 )
 
 
-def forget_in_graph(memory_ids: Sequence[UUID], *, at: datetime) -> None:
+def take_turn(*, at: datetime) -> None:
+    """Wait for the owner's other writers of the graph, before any memory is locked, and raise the graph's version.
+
+    They take their turn first and lock memories then; who erases has to keep the same order.
+    """
+    with connection.cursor() as cursor:
+        cursor.execute(
+            "UPDATE memory_graphstate SET version = version + 1, changed_at = %s WHERE owner_id = %s",
+            [at, current_owner()],
+        )
+
+
+def forget_in_graph(memory_ids: Sequence[UUID]) -> None:
     """Delete what is in the graph because of some memories alone, just before these are deleted.
 
-    Call it within the owner's scope. Mentions, links and reasons of the memories go with their rows, by foreign keys.
+    Call it within the owner's scope and after `take_turn`. Mentions, links and reasons of the memories go with their
+    rows, by foreign keys.
 
     Args:
         memory_ids: memories of the current owner that are about to be erased.
-        at: the moment of erasing.
     """
     gone = list(memory_ids)
+    owner_id = current_owner()
     entities = list(
         EntityMention.objects.filter(memory_id__in=gone)
         .order_by("entity_id")
@@ -56,11 +69,7 @@ def forget_in_graph(memory_ids: Sequence[UUID], *, at: datetime) -> None:
     )
     if not entities and not GraphEvidence.objects.filter(memory_id__in=gone).exists():
         return
-    owner_id = current_owner()
     with connection.cursor() as cursor:
-        cursor.execute(
-            "UPDATE memory_graphstate SET version = version + 1, changed_at = %s WHERE owner_id = %s", [at, owner_id]
-        )
         for table, part in PARTS:
             cursor.execute(BEREFT.format(table=table, part=part), {"owner": owner_id, "gone": gone})
         cursor.execute(UNMENTIONED, {"owner": owner_id, "gone": gone, "entities": entities})

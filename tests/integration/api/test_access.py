@@ -34,6 +34,25 @@ ENDPOINTS: list[Entry] = [
     ("post", "/memories/{memory}/restore", None, Permission.WRITE),
     ("get", "/memories/{memory}/history", None, Permission.READ),
     ("get", "/memories/{memory}/sources", None, Permission.READ),
+    ("get", "/memories/{memory}/edges", None, Permission.READ),
+    ("post", "/memories/{memory}/edges", {"target": "{other}"}, Permission.WRITE),
+    ("delete", "/memories/{memory}/edges/{edge}", None, Permission.WRITE),
+    ("get", "/graph/entities", None, Permission.READ),
+    ("post", "/graph/entities", {"name": "Al"}, Permission.WRITE),
+    ("get", "/graph/entities/{entity}", None, Permission.READ),
+    ("post", "/graph/entities/{entity}/aliases", {"alias": "Ally"}, Permission.WRITE),
+    ("get", "/graph/entities/{entity}/neighbours", None, Permission.READ),
+    ("get", "/graph/entities/{entity}/relations", None, Permission.READ),
+    ("post", "/graph/relations", {"source": "Alice", "label": "likes", "target": "Tea"}, Permission.WRITE),
+    ("get", "/graph/relations/{relation}", None, Permission.READ),
+    ("post", "/graph/relations/{relation}/supersede", {}, Permission.WRITE),
+    ("post", "/graph/relations/{relation}/retract", None, Permission.WRITE),
+    ("get", "/graph/events", None, Permission.READ),
+    ("post", "/graph/events", {"text": "x", "occurred_at": "2026-01-01"}, Permission.WRITE),
+    ("get", "/graph/causes", None, Permission.READ),
+    ("post", "/graph/causes", {"cause": "x", "effect": "y"}, Permission.WRITE),
+    ("post", "/graph/query", {"question": "What about Alice?"}, Permission.READ),
+    ("get", "/graph/stats", None, Permission.READ),
     ("post", "/turns", {"session": "s", "turns": [{"text": "x"}]}, Permission.WRITE),
     ("get", "/sessions", None, Permission.READ),
     ("get", "/sessions/{session}", None, Permission.READ),
@@ -68,18 +87,27 @@ WITHOUT_MEMORY = ("/settings", "/agents", "/keys", "/groups")
 every_endpoint = pytest.mark.parametrize(
     ("method", "path", "body", "permission"), ENDPOINTS, ids=[f"{m} {p}" for m, p, _, _ in ENDPOINTS]
 )
-NAMES = ("memory", "session", "recall", "agent", "key", "group")
+NAMES = ("memory", "session", "recall", "agent", "key", "group", "edge", "entity", "relation")
 
 
 @pytest.fixture
 def rows(agent: Client, colleague: Client, woman: Client) -> dict[str, str]:
     """Rows of Alice that the table's paths name; the agent that is paused is not the one that asks."""
-    remember(agent, "Alice drinks tea.")
+    memory = remember(agent, "Alice drinks tea.")
+    other = remember(agent, "Alice drinks no coffee.")
+    alice = agent.json("post", "/graph/entities", {"name": "Alice", "type": "person"}).json()["id"]
+    agent.json("post", "/graph/entities", {"name": "Tea"})
+    relation = agent.json("post", "/graph/relations", {"source": "Alice", "label": "drinks", "target": "Tea"}).json()
+    edge = agent.json("post", f"/memories/{memory}/edges", {"target": other, "kind": "supports"}).json()
     turns = agent.json("post", "/turns", {"session": "trip", "turns": [{"text": "hello there"}]}).json()
     with owner_scope(colleague.actor.owner_id):
         key = AgentKey.objects.get(agent_id=colleague.actor.agent_id)
     return {
-        "memory": agent.json("get", "/memories").json()["items"][-1]["id"],
+        "memory": memory,
+        "other": other,
+        "edge": edge["id"],
+        "entity": alice,
+        "relation": relation["id"],
         "session": turns["session_id"],
         "recall": agent.json("post", "/recall", {"query": "tea"}).json()["recall_id"],
         "agent": str(colleague.actor.agent_id),
@@ -125,15 +153,20 @@ def test_every_write_takes_an_idempotency_key() -> None:
 def test_an_agent_with_the_permission_may(
     agent: Client, rows: dict[str, str], method: str, path: str, body: Any, permission: Permission
 ) -> None:
-    response = agent.json(method, path.format(**rows), body)
+    response = agent.json(method, path.format(**rows), filled(body, rows))
     assert 200 <= response.status_code < 300, response.content
     assert response["Cache-Control"] == "no-store"
+
+
+def filled(body: Any, rows: dict[str, str]) -> Any:
+    """Put the id of another memory of Alice into a body that asks for one."""
+    return {**body, "target": rows.get("other", str(NOTHING))} if body and body.get("target") == "{other}" else body
 
 
 def refused(client: Client, entry: Entry, rows: dict[str, str], status: int, code: str, query: str = "") -> Any:
     """Check that one endpoint refuses a client; the endpoint's name stands in a failure's message."""
     method, path, body, _ = entry
-    response = client.json(method, path.format(**rows) + query, body)
+    response = client.json(method, path.format(**rows) + query, filled(body, rows))
     assert (response.status_code, response.json()["code"]) == (status, code), f"{method} {path}: {response.content!r}"
     assert response["Cache-Control"] == "no-store"
     problem(response, status, code)
