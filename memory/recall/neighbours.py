@@ -14,7 +14,8 @@ from memory.recall.id_arrays import id_array
 from memory.recall.query import Query
 
 # The nearest live turn counts, not the next position: positions may have gaps, and erased turns leave some. It is
-# looked up before it is filtered, so that a filter never makes neighbours of turns that were not.
+# looked up before it is filtered, so that a filter never makes neighbours of turns that were not. Turns that the caller
+# may not see do not count, so that nothing tells that one stands between.
 NEAREST: Final = """
     SELECT turn.id, before.id, after.id
     FROM memory_memory turn
@@ -22,7 +23,7 @@ NEAREST: Final = """
         SELECT m.id FROM (
             SELECT * FROM memory_memory b
             WHERE b.owner_id = turn.owner_id AND b.session_id = turn.session_id AND b.position < turn.position
-              AND b.status = %(live)s
+              AND b.status = %(live)s {visible_before}
             ORDER BY b.position DESC LIMIT 1
         ) m WHERE true {where}
     ) before ON true
@@ -30,7 +31,7 @@ NEAREST: Final = """
         SELECT m.id FROM (
             SELECT * FROM memory_memory a
             WHERE a.owner_id = turn.owner_id AND a.session_id = turn.session_id AND a.position > turn.position
-              AND a.status = %(live)s
+              AND a.status = %(live)s {visible_after}
             ORDER BY a.position LIMIT 1
         ) m WHERE true {where}
     ) after ON true
@@ -54,12 +55,16 @@ def neighbours_of(query: Query, memory_ids: Collection[UUID]) -> dict[UUID, Neig
     if not memory_ids:
         return {}
     conditions, parameters = query.filters.conditions()
+    visible = "" if query.scopes is None else "AND {}.scope = ANY(%(scopes)s::uuid[])"
     if query.scopes is not None:
-        conditions.append("m.scope = ANY(%(scopes)s::uuid[])")
         parameters["scopes"] = list(query.scopes)
     with connection.cursor() as cursor:
         cursor.execute(
-            NEAREST.format(where="".join(f" AND {condition}" for condition in conditions)),
+            NEAREST.format(
+                where="".join(f" AND {condition}" for condition in conditions),
+                visible_before=visible.format("b"),
+                visible_after=visible.format("a"),
+            ),
             {**parameters, "owner": query.owner_id, "ids": id_array(memory_ids), "live": Status.LIVE},
         )
         return {turn: Neighbours(before, after) for turn, before, after in cursor.fetchall()}

@@ -96,7 +96,7 @@ def rank(query: Query, profile: RecallProfile, *, limit: int) -> Ranking:
         scores = _fuse(profile, found, gathered, weights)
         near = found.complete.get("dense", {})
         likely = {one: absolute(near.get(one), found.coverage(one)) for one in gathered.candidates}
-    placed = _phrases_first(query, _place(query, profile, gathered, scores, likely))
+    placed = _phrases_first(query, found, _place(query, profile, gathered, scores, likely))
     head = placed[: wanted(profile.reranker, limit)]
     reranked = _diversified(query, profile, gathered, head, weights)
     ranks = {name: _ranks(asked) for name, asked in found.asked.items()}
@@ -183,9 +183,13 @@ def _place(
     return placed
 
 
-def _phrases_first(query: Query, placed: list[Placed]) -> list[Placed]:
+def _phrases_first(query: Query, found: Found, placed: list[Placed]) -> list[Placed]:
     """Put what holds a quoted phrase of the query as written before what does not."""
-    counts = phrase_counts([one.candidate.memory_id for one in placed], phrases_of(query.text))
+    phrases = phrases_of(query.text)
+    if not phrases:
+        return placed
+    ids = [one.candidate.memory_id for one in placed]
+    counts = arms.guarded("phrases", found, lambda: phrase_counts(ids, phrases)) or {}
     return sorted(placed, key=lambda one: -counts.get(one.candidate.memory_id, 0)) if counts else placed
 
 

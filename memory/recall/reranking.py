@@ -35,6 +35,8 @@ RERANKERS: Final = ("none", "mmr", "rrf_mmr", "cross_encoder", "llm")
 HEAD: Final = 50
 # Characters of a text that a model is shown, before its own limit.
 LONGEST_TEXT: Final = 4_000
+# Characters of a text in which personal data are looked for before it is cut; no kind of them is longer than the rest.
+READ_TEXT: Final = LONGEST_TEXT + 1_000
 
 # As bytes: half-precision numbers in network order after two 16-bit fields, which parse a hundred times faster than
 # text does.
@@ -158,13 +160,13 @@ def rescored(make: Callable[[], Reranker], query: str, hits: Sequence[OpenedHit]
 
 def _shown(reranker: Reranker, query: str, hits: Sequence[OpenedHit]) -> tuple[str, list[str]]:
     """Give query and texts as the reranker may see them."""
-    texts = [hit.text[:LONGEST_TEXT] for hit in hits]
-    if reranker.prompts:
-        texts = [injection.clean(text) for text in texts]
-    if reranker.local:
-        return query, texts
-    placeholders = Placeholders()
-    return placeholders.conceal(query), [placeholders.conceal(text) for text in texts]
+    texts = [hit.text[:READ_TEXT] for hit in hits]
+    if not reranker.local:
+        # Before the cut, which could leave the half of a number that no pattern knows any more.
+        placeholders = Placeholders()
+        query, texts = placeholders.conceal(query), [placeholders.conceal(text) for text in texts]
+    texts = [text[:LONGEST_TEXT] for text in texts]
+    return query, [injection.clean(text) for text in texts] if reranker.prompts else texts
 
 
 def _unit(scores: Sequence[float]) -> NDArray[np.float64]:

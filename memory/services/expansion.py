@@ -144,9 +144,9 @@ def forget_expansions(owner_id: UUID | None = None) -> None:
 
 def _ask(model: LanguageModel, query: str) -> tuple[str, ...]:
     placeholders = Placeholders()
-    shown = injection.clean(query[:LONGEST_QUERY])
-    if not stays_here(model, EXPANSION):
-        shown = placeholders.conceal(shown)
+    # Personal data go before the cut, which could leave the half of a number that no pattern knows any more.
+    shown = query if stays_here(model, EXPANSION) else placeholders.conceal(query)
+    shown = injection.clean(shown[:LONGEST_QUERY])
     prompt = [
         ChatMessage("system", INSTRUCTION),
         ChatMessage("user", json.dumps({"question": shown}, ensure_ascii=False)),

@@ -136,20 +136,25 @@ def _hits(query: Query, ranked: Sequence[Ranked], limit: int) -> list[Hit]:
     """Open as many rows as are shown; each statement is shown once, and its hit names the others that say the same."""
     rows: dict[UUID, Memory] = {}
     shown: list[Distinct] = []
+    past = query.filters.past is not None
     for start, end in ((0, limit), (limit, limit + SPARE)):
         if len(shown) < limit:
             rows |= _rows(query, [one.candidate.memory_id for one in ranked[start:end]])
-            shown = distinct([_saying(rows[one]) for one in (hit.candidate.memory_id for hit in ranked) if one in rows])
+            shown = distinct(
+                [_saying(rows[one], past) for one in (hit.candidate.memory_id for hit in ranked) if one in rows]
+            )
     words = set(query.words.values())
     by_id = {one.candidate.memory_id: one for one in ranked}
     return [_hit(rows[one.memory_id], by_id[one.memory_id], words, tuple(one.also)) for one in shown[:limit]]
 
 
-def _saying(row: Memory) -> Saying:
+def _saying(row: Memory, past: bool) -> Saying:
+    # The stored hash is that of the present text.
+    said = row.text.encode() if past else bytes(row.content_hash)
     return Saying(
         memory_id=row.pk,
         text=row.text,
-        content_hash=bytes(row.content_hash),
+        content_hash=said,
         is_turn=row.kind == Kind.TURN,
         speaker=row.speaker,
     )

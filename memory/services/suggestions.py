@@ -44,10 +44,11 @@ def completions(*, actor: Actor, typed: str) -> list[str]:
     actor.require(Permission.READ)
     with owner_scope(actor.owner_id):
         words = vocabularies.of(actor.owner_id, actor.readable)
-    last = _last_word(typed)
-    if last is None:
-        return []
-    return [typed[: last.start()] + word for word in words.suggest(last.group(), limit=MOST_SUGGESTIONS)]
+        last = _last_word(typed)
+        if last is None:
+            return []
+        offered = _standing(actor, words.suggest(last.group(), limit=2 * MOST_SUGGESTIONS))[:MOST_SUGGESTIONS]
+    return [typed[: last.start()] + word for word in offered]
 
 
 def completed(*, actor: Actor, typed: str) -> str | None:
@@ -63,7 +64,7 @@ def completed(*, actor: Actor, typed: str) -> str | None:
     with owner_scope(actor.owner_id):
         if not _unknown(actor, typed, [last.group()]):
             return None
-        words = vocabularies.of(actor.owner_id, actor.readable).suggest(last.group(), limit=1)
+        words = _standing(actor, vocabularies.of(actor.owner_id, actor.readable).suggest(last.group(), limit=3))
     return typed[: last.start()] + words[0] if words else None
 
 
@@ -91,7 +92,7 @@ def corrected(*, actor: Actor, query: str) -> str | None:
         if not unknown:
             return None
         words = vocabularies.of(actor.owner_id, actor.readable, steps=STEPS_AT_ONCE)
-        better = {word: words.corrections(word, limit=1) for word in unknown[:MOST_CORRECTED]}
+        better = {word: _standing(actor, words.corrections(word, limit=3)) for word in unknown[:MOST_CORRECTED]}
     other = query
     for match in reversed(found):
         if instead := better.get(match.group()):
@@ -105,6 +106,12 @@ def _last_word(typed: str) -> re.Match[str] | None:
 
 def _is_function_word(word: str) -> bool:
     return word.casefold() in FUNCTION_WORDS
+
+
+def _standing(actor: Actor, words: Sequence[str]) -> list[str]:
+    """Keep the words that stand in a memory now: the list may still hold some of what was erased or put away."""
+    gone = set(_unknown(actor, " ".join(words), words))
+    return [word for word in words if word not in gone]
 
 
 def _unknown(actor: Actor, query: str, words: Sequence[str]) -> list[str]:

@@ -139,7 +139,7 @@ def test_a_recall_takes_a_bounded_number_of_queries(
         remember(agent, f"tea number {number}", tags=["tea"])
     with django_assert_max_num_queries(40):
         assert len(found(agent, limit=20, tags=["tea"])) == 20
-    with django_assert_max_num_queries(44):
+    with django_assert_max_num_queries(46):
         assert agent.json("post", "/context", {"query": "tea", "limit": 20}).status_code == 200
 
 

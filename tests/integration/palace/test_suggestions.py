@@ -13,6 +13,7 @@ from memory.recall.vocabulary import vocabularies
 from memory.services import reinforcement
 from memory.services.actors import Actor
 from memory.services.memories import accesses
+from memory.services.retirement import archive_memory
 from tests.integration.palace.conftest import HTMX
 
 Store = Callable[..., UUID]
@@ -83,3 +84,12 @@ def test_half_a_word_is_completed_while_typing_only(palace: Client, store: Store
     assert "<mark>Lisbon</mark>" in html
     sent = page(palace, "/?q=where+lisb&go=1", **HTMX)
     assert "Shown for “<bdi>where Lisbon" not in sent
+
+
+def test_a_word_of_a_memory_put_away_is_not_offered(palace: Client, alice: Actor, store: Store) -> None:
+    memory_id = store("The zygomaticus lifts the corner of the mouth.")
+    assert "zygomaticus" in page(palace, "/suggest/?q=zygo")
+    archive_memory(actor=alice, memory_id=memory_id)
+    store("Another memory takes its place.")
+    assert "zygomaticus" not in page(palace, "/suggest/?q=zygo")
+    assert "Did you mean" not in page(palace, "/?q=zygomaticuss")

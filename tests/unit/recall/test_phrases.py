@@ -8,6 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from memory.recall import phrases
 from memory.recall.phrases import MOST_PHRASES, SEARCHED_CHARACTERS, contains_phrase, phrases_of
 
 
@@ -58,3 +59,22 @@ def test_whole_words_in_a_row_are_always_found(words: list[str]) -> None:
     phrase = " ".join(words)
     assert contains_phrase(f"before {phrase.upper()}, after", [phrase]) == 1
     assert contains_phrase(f"before{phrase}", [phrase]) == 0
+
+
+def test_a_word_of_one_letter_costs_no_more_than_another(monkeypatch: pytest.MonkeyPatch) -> None:
+    looked = 0
+    cuts = phrases._cuts
+
+    def counted(text: str, at: int) -> bool:
+        nonlocal looked
+        looked += 1
+        return cuts(text, at)
+
+    monkeypatch.setattr(phrases, "_cuts", counted)
+    assert contains_phrase("b" + "a" * 19_000, ["a" * 200]) == 0
+    assert looked < 10
+
+
+def test_a_long_phrase_is_looked_for_by_its_beginning() -> None:
+    (found,) = phrases_of(f'"{"word " * 100}"')
+    assert len(found) <= phrases.LONGEST_PHRASE
