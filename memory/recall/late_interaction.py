@@ -155,36 +155,6 @@ def nearest(
     return dict(zip(matrices, _nearest(tokens.matrix, list(matrices.values())).T, strict=True))
 
 
-def max_sim(
-    tokens: QueryTokens,
-    rows: Sequence[tuple[UUID, UUID | None]],
-    *,
-    ring: OwnerRing,
-    space_id: int,
-    weights: Weights | None = None,
-) -> dict[UUID, float]:
-    """Give the weighted mean of what `nearest` finds for each memory, 0 to 1.
-
-    Args:
-        tokens, rows, ring, space_id: as for `nearest`.
-        weights: what each token of the question counts, none below 0; equally much when left out.
-
-    Raises:
-        ValueError: too many rows, or weights that do not fit the tokens.
-    """
-    shares = _shares(len(tokens.matrix), weights)
-    found = nearest(tokens, rows, ring=ring, space_id=space_id)
-    return {memory_id: float(np.clip(shares @ cosines, 0.0, 1.0)) for memory_id, cosines in found.items()}
-
-
-def _shares(count: int, weights: Weights | None) -> Weights:
-    given = np.ones(count, dtype=np.float32) if weights is None else weights
-    if given.shape != (count,) or not np.isfinite(given).all() or (given < 0).any():
-        raise ValueError("Each token of the question needs one weight, a number from 0.")
-    total = float(given.sum())
-    return given / np.float32(total) if total > 0 else np.full(count, 1 / max(count, 1), dtype=np.float32)
-
-
 def _opened(
     tokens: QueryTokens, agents: Mapping[UUID, UUID | None], ring: OwnerRing, space_id: int
 ) -> dict[UUID, TokenMatrix]:

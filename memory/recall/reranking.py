@@ -30,7 +30,6 @@ logger = logging.getLogger(__name__)
 
 DIVERSE: Final = frozenset({"mmr", "rrf_mmr"})
 EXTERNAL: Final = frozenset({"cross_encoder", "llm"})
-RERANKERS: Final = ("none", "mmr", "rrf_mmr", "cross_encoder", "llm")
 # Diversity is quadratic and a model reads every text, so both look at the head of the list only.
 HEAD: Final = 50
 # Characters of a text that a model is shown, before its own limit.

@@ -27,6 +27,8 @@ def test_a_hidden_turn_does_not_part_those_beside_it(
     seen = ingest_turns(actor=writer, session="s", turns=[turn(0, "Marmalade audit."), turn(4, "It went well.")]).turns
     ingest_turns(actor=writer, session="s", turns=[turn(2, "A secret.")], scope="agent")
     first, last = (one.memory_id for one in seen)
+    assert first is not None
+    assert last is not None
     query = prepare_query(reader, "audit", RecallRequest(query="audit"), wants_vector=False)
     with owner_scope(alice.owner_id):
         found = neighbours_of(query, [first, last])

