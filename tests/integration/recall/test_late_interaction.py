@@ -43,7 +43,7 @@ def max_sim(
     """Give the weighted mean of what each token of the question finds in each memory."""
     shares = np.ones(len(tokens.matrix)) if weights is None else weights
     found = nearest(tokens, rows, ring=ring, space_id=space_id)
-    return {memory_id: float(cosines @ shares / shares.sum()) for memory_id, cosines in found.items()}
+    return {memory_id: float(np.clip(cosines @ shares / shares.sum(), 0, 1)) for memory_id, cosines in found.items()}
 
 
 @pytest.fixture(scope="module")
