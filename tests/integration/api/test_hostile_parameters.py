@@ -44,7 +44,10 @@ QUERIES = queries()
 def test_no_query_parameter_breaks_an_endpoint(agent: Client, method: str, path: str, name: str) -> None:
     memory = remember(agent, "Alice drinks tea.")
     address = f"{API}/{path}".replace("<str:memory_id>", memory).replace("<str:name>", "default")
-    for kind in ("session", "recall", "agent", "key", "group"):
+    if "<str:entity_id>" in address:
+        entity = agent.json("post", "/graph/entities", {"name": "Alice", "type": "person"}).json()["id"]
+        address = address.replace("<str:entity_id>", entity)
+    for kind in ("session", "recall", "agent", "key", "group", "relation", "edge"):
         address = address.replace(f"<str:{kind}_id>", str(uuid4()))
     body = '{"memories": [{"content": "x"}]}' if path == "import" else "{}"
     values = [urlencode({name: text}) for text in [*HOSTILE, *MOMENTS]] + [f"{name}={raw}" for raw in RAW]

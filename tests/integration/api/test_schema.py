@@ -64,11 +64,19 @@ def described() -> Any:
 def rows(agent: Client, colleague: Client, woman: Client) -> dict[str, str]:
     """Rows that half of the requests ask for; the other half ask for ids that are drawn."""
     memory = remember(agent, "Alice drinks tea.")
+    entity = agent.json("post", "/graph/entities", {"name": "Alice", "type": "person"}).json()["id"]
+    agent.json("post", "/graph/entities", {"name": "Tea"})
+    relation = agent.json("post", "/graph/relations", {"source": "Alice", "label": "drinks", "target": "Tea"}).json()
+    other = remember(agent, "Alice drinks no coffee.")
+    edge = agent.json("post", f"/memories/{memory}/edges", {"target": other}).json()["id"]
     session = agent.json("post", "/turns", {"session": "trip", "turns": [{"text": "hello there"}]}).json()["session_id"]
     with owner_scope(colleague.actor.owner_id):
         key = AgentKey.objects.get(agent_id=colleague.actor.agent_id)
     return {
         "memory_id": memory,
+        "entity_id": entity,
+        "relation_id": relation["id"],
+        "edge_id": edge,
         "session_id": session,
         "recall_id": agent.json("post", "/recall", {"query": "tea"}).json()["recall_id"],
         "agent_id": str(colleague.actor.agent_id),
