@@ -18,6 +18,7 @@ from typing import Any
 import httpx
 
 from memory.providers.endpoints import is_loopback
+from memory.providers.exchange_deadline import bounded, exchange_ends_at
 from memory.providers.misconfigured import ProviderMisconfigured
 from memory.providers.per_process import PerProcess
 
@@ -46,8 +47,8 @@ class _Retryable(Unreachable):
 class Limits:
     """Bounds of one exchange with a provider.
 
-    `connect_seconds` and `read_seconds` bound a single wait, `total_seconds` the exchange with all its retries,
-    `response_bytes` the answer.
+    `connect_seconds` and `read_seconds` bound a single wait, `total_seconds` the exchange with all its retries, however
+    slowly its bytes come, `response_bytes` the answer.
     """
 
     connect_seconds: float = 3.0
@@ -144,7 +145,11 @@ class JsonOverHttp:
         timeout = httpx.Timeout(min(read, left), connect=connect, pool=connect)
         headers = {"Content-Type": "application/json"}
         try:
-            with self._client.get().stream("POST", url, content=content, headers=headers, timeout=timeout) as response:
+            client = self._client.get()
+            with (
+                exchange_ends_at(deadline),
+                client.stream("POST", url, content=content, headers=headers, timeout=timeout) as response,
+            ):
                 return self._read(response, deadline)
         except (httpx.ConnectError, httpx.ConnectTimeout, httpx.PoolTimeout) as error:
             distrusted = "CERTIFICATE_VERIFY_FAILED" in str(error)
@@ -171,23 +176,28 @@ class JsonOverHttp:
 
     def _body(self, response: httpx.Response, deadline: float, largest: int, *, cut: bool = False) -> bytes:
         body = bytearray()
-        for chunk in response.iter_raw():
-            body += chunk
-            if len(body) > largest:
-                if cut:
-                    return bytes(body[:largest])
-                raise Unreachable("answered with more data than is allowed")
-            if time.monotonic() > deadline:
-                raise Unreachable("did not finish its answer in time")
+        try:
+            for chunk in response.iter_raw():
+                body += chunk
+                if len(body) > largest:
+                    if cut:
+                        return bytes(body[:largest])
+                    raise Unreachable("answered with more data than is allowed")
+        except httpx.ReadTimeout:
+            if time.monotonic() < deadline:
+                raise
+            raise Unreachable("did not finish its answer in time") from None
         return bytes(body)
 
     def _connect(self) -> httpx.Client:
-        return httpx.Client(
-            headers=self._headers,
-            follow_redirects=False,
-            # A proxy of the environment must not see what is meant to stay on this machine.
-            trust_env=not is_loopback(self._base_url),
-            limits=httpx.Limits(max_keepalive_connections=KEPT_CONNECTIONS),
+        return bounded(
+            httpx.Client(
+                headers=self._headers,
+                follow_redirects=False,
+                # A proxy of the environment must not see what is meant to stay on this machine.
+                trust_env=not is_loopback(self._base_url),
+                limits=httpx.Limits(max_keepalive_connections=KEPT_CONNECTIONS),
+            )
         )
 
 

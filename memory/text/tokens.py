@@ -2,7 +2,8 @@
 
 Text is brought to NFKC, split into words, folded and stemmed. A compound (`E-4012`, `snake_case`, `dotted.path`,
 `CamelCase`, a file name, a URL, an e-mail address) gives itself as a whole and its parts, so that it can be found both
-ways. Scripts without spaces give bigrams. Nothing in a query is an operator: `hello* OR world` is three words.
+ways. Scripts without spaces give bigrams. Nothing in a query is an operator: `hello* OR world` is three words. A text
+whose NFKC is far longer than itself is read as far as `memory.text.normal_form` allows, when stored and when asked.
 
 Every word is stemmed as English, and where a text is or may be in other languages in each of those too, so that a word
 found out to be German on one side only still meets its own form on the other. Stems that differ are terms of their own.
@@ -26,6 +27,7 @@ from typing import Final
 import Stemmer
 
 from memory.text.languages import ENGLISH, languages_of, possible_languages, speaks_english
+from memory.text.normal_form import compatible
 from memory.text.scripts import EMOJI, HAN, MARKS, UNSPACED, fold_diacritics
 from memory.text.stopwords import STOP_WORDS
 
@@ -206,7 +208,7 @@ def _chunks(
     for language in languages:
         stemmer(language)
     if not text.isascii():
-        text = unicodedata.normalize("NFKC", text.translate(_APOSTROPHES))
+        text = compatible(text.translate(_APOSTROPHES))
     if "," in text:
         text = _THOUSANDS.sub("", text)
     if text.isascii():
