@@ -271,7 +271,7 @@ def _split(chunk: str, language: str) -> tuple[tuple[str, ...], int]:
         leaves += len(words)
     kept = tuple(term for term in terms if term)
     # A chunk of bare diacritics folds to nothing.
-    return kept, leaves if kept else 0
+    return kept, max(leaves, 1) if kept else 0
 
 
 def _leaf(word: str, language: str) -> list[str]:

@@ -313,12 +313,12 @@ class TestContext:
 
     def test_a_line_says_what_does_not_hold_now(self, alice: Actor) -> None:
         past, future = datetime(2020, 5, 1, tzinfo=UTC), datetime(2090, 5, 1, tzinfo=UTC)
-        for text, moments in (
-            ("Mara lives in Hamburg.", {"valid_until": past}),
-            ("Mara lives in Basel.", {"valid_from": past}),
-            ("Mara lives in Oslo.", {"valid_from": future}),
+        for draft in (
+            Draft(text="Mara lives in Hamburg.", valid_until=past),
+            Draft(text="Mara lives in Basel.", valid_from=past),
+            Draft(text="Mara lives in Oslo.", valid_from=future),
         ):
-            remember(actor=alice, draft=Draft(text=text, **moments))
+            remember(actor=alice, draft=draft)
         block = build_context(actor=alice, request=RecallRequest(query="where does Mara live", threshold=0.0)).text
         assert "Mara lives in Hamburg. (until 2020-05-01)" in block
         assert "Mara lives in Oslo. (from 2090-05-01)" in block
