@@ -67,8 +67,11 @@ def ask(query: Query, profile: RecallProfile, *, limit: int) -> Found:
     asked = {arm: min(profile.asked_of_arm(limit), budget_of(arm).rows) for arm in profile.arms}
     with connection.cursor() as cursor:
         cursor.execute(f"SET LOCAL statement_timeout = {OTHERS.timeout_ms}")
-    owner = owner_statistics(query.owner_id)
+    owner = owner_statistics(query.owner_id, at=query.now)
     found.rows = owner.rows
+    if owner.expired:
+        # They would fill an arm's list, only to be left out of the answer.
+        query = replace(query, filters=replace(query.filters, unexpired_at=query.now))
     if "dense" in profile.arms:
         if query.vector is None:
             found.failed["dense"] = query.no_vector

@@ -45,7 +45,7 @@ class Filters:
     """What rows must satisfy besides being visible; empty means anything.
 
     `labels` maps a label's kind to the keyed hashes of which one must be on the row. `expression` is a compiled filter
-    expression, and `past` a moment from which to look.
+    expression, `past` a moment from which to look, and `unexpired_at` one at which rows must not have expired.
     """
 
     tiers: tuple[str, ...] = ()
@@ -61,10 +61,14 @@ class Filters:
     least_importance: float = 0.0
     expression: Condition | None = None
     past: Past | None = None
+    unexpired_at: datetime | None = None
 
     def conditions(self) -> tuple[list[str], dict[str, Any]]:
         """Give SQL conditions on the memory table under the alias `m`, with their named parameters."""
         found = [*self._of_columns(), *self._of_labels(), *self._of_spans()]
+        if self.unexpired_at is not None:
+            sql = "(m.expires_at IS NULL OR m.expires_at > %(unexpired_at)s)"
+            found.append(Condition(sql, {"unexpired_at": self.unexpired_at}))
         found += [one for one in (self.expression, self.past.condition() if self.past else None) if one is not None]
         return [one.sql for one in found], {name: value for one in found for name, value in one.parameters.items()}
 

@@ -3,12 +3,20 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from datetime import datetime
 from typing import Final
 from uuid import UUID
 
 from django.db import connection
 
-OWNER: Final = "SELECT n, total FROM memory_lexstats WHERE owner_id = %(owner)s"
+from memory.models import Status
+
+OWNER: Final = """
+    SELECT n, total, EXISTS (
+        SELECT FROM memory_memory m
+        WHERE m.owner_id = %(owner)s AND m.expires_at <= coalesce(%(at)s::timestamptz, now()) AND m.status = %(live)s
+    ) FROM memory_lexstats WHERE owner_id = %(owner)s
+"""
 # The partition is named by its remainder and found in the catalogue: looking at the vectors for it would wait for
 # whoever has locked them, and then not only the arm that needs them would fail.
 PARTITION: Final = """
@@ -32,20 +40,22 @@ class OwnerStatistics:
         total_length: their summed length in words.
         partition_rows: rows in the owner's partition of vectors, from the planner's statistics; 0 when unknown, and
             for an owner of few rows.
+        expired: whether some of the rows have expired and are still to be taken out of the indexes.
     """
 
     rows: int
     total_length: int
     partition_rows: float
+    expired: bool = False
 
 
-def owner_statistics(owner_id: UUID) -> OwnerStatistics:
-    """Read an owner's numbers, in one statement or two."""
+def owner_statistics(owner_id: UUID, *, at: datetime | None = None) -> OwnerStatistics:
+    """Read an owner's numbers as of a moment, the present when left out, in one statement or two."""
     with connection.cursor() as cursor:
-        cursor.execute(OWNER, {"owner": owner_id})
-        rows, total = cursor.fetchone() or (0, 0)
+        cursor.execute(OWNER, {"owner": owner_id, "at": at, "live": Status.LIVE})
+        rows, total, expired = cursor.fetchone() or (0, 0, False)
         if rows <= FEW:
-            return OwnerStatistics(rows, total, 0)
+            return OwnerStatistics(rows, total, 0, expired)
         cursor.execute(PARTITION, {"owner": owner_id})
         (partition_rows,) = cursor.fetchone()
-    return OwnerStatistics(rows, total, partition_rows)
+    return OwnerStatistics(rows, total, partition_rows, expired)

@@ -242,3 +242,15 @@ class TestReinforcement:
 
     def told(self, answer: Recalled) -> list[tuple[Any, ...]]:
         return [(hit.memory.pk, hit.score, hit.relevance, hit.reasons, hit.also) for hit in answer.hits]
+
+
+@pytest.mark.parametrize("profile", ["default", "prax", "cortex", "engram"])
+def test_expired_rows_that_are_still_in_the_indexes_crowd_nothing_out(alice: Actor, time: Any, profile: str) -> None:
+    soon = NOW + timedelta(hours=1)
+    drafts = [Draft(text=f"Kettle kettle kettle, number {number}.", expires_at=soon) for number in range(150)]
+    remember_many(actor=alice, drafts=drafts)
+    lasting = remember(actor=alice, draft=Draft(text="The old kettle in the boat house leaks a little at its lid."))
+    time.moment = NOW + timedelta(hours=2)
+    answer = recall(actor=alice, request=RecallRequest(query="kettle", profile=profile, limit=5, threshold=0.0))
+    assert [hit.memory.pk for hit in answer.hits] == [lasting.memory_id]
+    assert not answer.fallback
