@@ -35,7 +35,8 @@ class Found:
     `asked` holds the rows that each arm gave, best first; `complete` adds the exact scores of the other candidates.
     `model` are the weights of the query's words, and `words` which of them stand in a row. `failed` says of each part
     that did not answer, why: `arm.timeout`, `arm.failed`, `arm.skipped` when no time was left, or the code of what it
-    needs. `rows` is how many memories the owner has. `total` is the time of the whole recall, which has begun.
+    needs. `rows` is how many memories the owner has. `scored` is what the lexical search gave; with `all_words` no
+    other memory holds a word of the query. `total` is the time of the whole recall, which has begun.
     """
 
     asked: dict[str, dict[UUID, float]] = field(default_factory=dict)
