@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 import uvicorn
 from django.test import Client
-from playwright.sync_api import Browser, BrowserContext, ConsoleMessage, Page
+from playwright.sync_api import Browser, BrowserContext, ConsoleMessage, Page, Request
 
 from memory.models import Owner
 from memory.services.actors import Actor
@@ -32,6 +32,8 @@ QUIET = [
     "--no-first-run",
 ]
 WAIT_MS = 10_000
+# Longer than every delay after which a field sends what was typed.
+QUIET_S = 0.4
 
 
 def pytest_configure(config: pytest.Config) -> None:
@@ -78,10 +80,30 @@ class Watch:
     """What a browser complained of: errors on its console, exceptions and broken rules of the content policy."""
 
     complaints: list[str] = field(default_factory=list)
+    under_way: set[Request] = field(default_factory=set)
+    last_sign: float = field(default_factory=time.monotonic)
 
     def listen(self, page: Page) -> None:
         page.on("console", self._console)
         page.on("pageerror", lambda error: self.complaints.append(f"exception: {error}"))
+        page.on("request", self._began)
+        page.on("requestfinished", self._ended)
+        page.on("requestfailed", self._ended)
+
+    def wait_until_quiet(self, page: Page) -> None:
+        """Wait until nothing is under way: a browser that leaves a page breaks off its requests, which htmx reports."""
+        deadline = time.monotonic() + WAIT_MS / 1000
+        while self.under_way or time.monotonic() - self.last_sign < QUIET_S:
+            assert time.monotonic() < deadline, "requests are still under way"
+            page.wait_for_timeout(50)
+
+    def _began(self, request: Request) -> None:
+        self.under_way.add(request)
+        self.last_sign = time.monotonic()
+
+    def _ended(self, request: Request) -> None:
+        self.under_way.discard(request)
+        self.last_sign = time.monotonic()
 
     def _console(self, message: ConsoleMessage) -> None:
         if message.type in ("error", "warning"):
