@@ -2,6 +2,15 @@
 
 from memory.models.agent import Agent, AgentGroup, AgentKey, GroupMembership
 from memory.models.audit import AuditEvent
+from memory.models.communities import Community, CommunityState
+from memory.models.consolidation import (
+    ConsolidationLease,
+    ConsolidationRun,
+    ExtractionFailure,
+    RiskClass,
+    RunState,
+    RunTrigger,
+)
 from memory.models.graph import (
     CausalLink,
     EdgeKind,
@@ -27,9 +36,12 @@ from memory.models.index import (
     PendingVector,
     TokenVectors,
 )
+from memory.models.knowledge import MemoryClaim, Reflection, Skill, SkillDependency, SkillOrigin, SkillState
 from memory.models.memory import Memory
+from memory.models.merges import EntitiesApart, EntityMerge
 from memory.models.owner import Owner, OwnerActivity, OwnerSettings, User
 from memory.models.requests import IdempotencyRecord, ProfileOverride, RecallRecord
+from memory.models.review import ReviewEvidence, ReviewItem, ReviewKind, ReviewState
 from memory.models.session import Session
 from memory.models.tenancy import TenantModel, current_owner, owner_scope
 from memory.models.vocabulary import (
@@ -51,14 +63,21 @@ __all__ = [
     "AgentKey",
     "AuditEvent",
     "CausalLink",
+    "Community",
+    "CommunityState",
+    "ConsolidationLease",
+    "ConsolidationRun",
     "DueWork",
     "EdgeKind",
     "EmbeddingSpace",
+    "EntitiesApart",
     "Entity",
     "EntityMention",
+    "EntityMerge",
     "EntityName",
     "EntityType",
     "EventParticipant",
+    "ExtractionFailure",
     "GraphEvidence",
     "GraphState",
     "GroupKind",
@@ -70,6 +89,7 @@ __all__ = [
     "LexStats",
     "Memory",
     "MemoryAccess",
+    "MemoryClaim",
     "MemoryEdge",
     "MemoryLabel",
     "MemorySource",
@@ -83,9 +103,21 @@ __all__ = [
     "PendingVector",
     "ProfileOverride",
     "RecallRecord",
+    "Reflection",
     "Relation",
+    "ReviewEvidence",
+    "ReviewItem",
+    "ReviewKind",
+    "ReviewState",
+    "RiskClass",
     "Role",
+    "RunState",
+    "RunTrigger",
     "Session",
+    "Skill",
+    "SkillDependency",
+    "SkillOrigin",
+    "SkillState",
     "SpaceState",
     "Status",
     "SummaryLevel",

@@ -108,10 +108,14 @@ class Entity(GraphRow):
     stated = models.BooleanField(default=False)
     first_seen = models.DateTimeField()
     last_seen = models.DateTimeField()
+    community = models.IntegerField(null=True, blank=True)
 
     class Meta:
         constraints = [_unit("entity", "importance")]
         indexes = [
+            models.Index(
+                fields=["owner", "community"], condition=Q(community__isnull=False), name="entity_by_community"
+            ),
             models.Index(fields=["owner", "-mention_count", "-id"], name="entity_by_mentions"),
             models.Index(fields=["owner", "type", "-mention_count", "-id"], name="entity_by_type"),
         ]

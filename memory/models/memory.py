@@ -115,6 +115,9 @@ class Memory(TenantModel):
             models.Index(fields=["owner", "occurred_at"], name="memory_by_occurrence"),
             models.Index(fields=["owner", "created_at"], condition=Q(extracted_at=None), name="memory_unextracted"),
             models.Index(fields=["owner", "created_at"], condition=Q(slept_at=None), name="memory_unslept"),
+            models.Index(
+                fields=["owner", "community"], condition=Q(community__isnull=False), name="memory_by_community"
+            ),
             models.Index(fields=["owner", "expires_at"], condition=Q(expires_at__isnull=False), name="memory_expiring"),
             models.Index(fields=["owner", "erase_at"], condition=Q(erase_at__isnull=False), name="memory_erasing"),
         ]

@@ -46,6 +46,13 @@ class OwnerActivity(TenantModel):
     turns_since_consolidation = models.PositiveIntegerField(default=0)
     last_consolidated_at = models.DateTimeField(null=True, blank=True)
     last_turn_at = models.DateTimeField(null=True, blank=True)
+    last_slept_at = models.DateTimeField(null=True, blank=True)
+    last_forgotten_at = models.DateTimeField(null=True, blank=True)
+    last_summarised_at = models.DateTimeField(null=True, blank=True)
+    last_reflected_at = models.DateTimeField(null=True, blank=True)
+    # After an error: no run of itself before that moment, and how many errors came one after the other.
+    consolidate_after = models.DateTimeField(null=True, blank=True)
+    consolidation_errors = models.PositiveSmallIntegerField(default=0, db_default=0)
 
     class Meta:
         constraints = [models.UniqueConstraint(fields=["owner"], name="owner_activity_once")]

@@ -23,6 +23,9 @@ class Session(TenantModel):
     started_at = models.DateTimeField()
     last_turn_at = models.DateTimeField(null=True, blank=True)
     closed_at = models.DateTimeField(null=True, blank=True)
+    # Up to which position a summary of the session tells, and up to which skills were looked for.
+    summarised_until = models.PositiveIntegerField(default=0)
+    learned_until = models.PositiveIntegerField(default=0)
 
     class Meta:
         constraints = [

@@ -2,54 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass
-from typing import Any, Final
+from collections.abc import Mapping
+from typing import Any
 
 from memory.errors import Conflict, InvalidInput
 from memory.models import OwnerSettings, owner_scope
-from memory.recall.profiles import SHIPPED
 from memory.services.actors import Actor, Permission
-
-
-@dataclass(frozen=True, slots=True)
-class OwnerSetting:
-    """One setting: its default, what it means and which values it takes."""
-
-    default: Any
-    meaning: str
-    accepts: Callable[[Any], bool]
-    values: str
-
-
-def _whole(least: int, most: int) -> Callable[[Any], bool]:
-    return lambda value: isinstance(value, int) and not isinstance(value, bool) and least <= value <= most
-
-
-def _unit(value: Any) -> bool:
-    return isinstance(value, int | float) and not isinstance(value, bool) and 0 <= value <= 1
-
-
-OWNER_SETTINGS: Final[Mapping[str, OwnerSetting]] = {
-    "recall_profile": OwnerSetting(
-        "default",
-        "Profile that recall uses when none is named.",
-        lambda value: isinstance(value, str) and value in SHIPPED,
-        ", ".join(SHIPPED),
-    ),
-    "recall_limit": OwnerSetting(5, "Memories in a context block.", _whole(1, 100), "1 to 100"),
-    "recall_threshold": OwnerSetting(0.3, "Least relevance of a memory in a context block.", _unit, "0 to 1"),
-    "context_tokens": OwnerSetting(500, "Token budget of a context block.", _whole(50, 32_000), "50 to 32000"),
-    "context_format": OwnerSetting(
-        "prax",
-        "Form of a context block.",
-        lambda value: value in ("prax", "praxis", "cortex"),
-        "prax, praxis, cortex",
-    ),
-    "archive_retention_days": OwnerSetting(
-        0, "Days after which archived memories are erased; 0 keeps them.", _whole(0, 36_500), "0 to 36500"
-    ),
-}
+from memory.services.settings_table import OWNER_SETTINGS
 
 
 def get_settings(*, actor: Actor) -> dict[str, Any]:

@@ -14,7 +14,7 @@ from django.urls import URLPattern, URLResolver, get_resolver
 from config.settings.chosen import env
 from memory.management.commands import errors_reference, settings_reference
 from memory.management.error_codes import error_codes
-from memory.services.settings import OWNER_SETTINGS
+from memory.services.settings_table import OWNER_SETTINGS
 from tests.environment import PROJECT
 
 DOCS = PROJECT / "docs"

@@ -10,7 +10,7 @@ from memory.api.serializers.base import Strict, Values
 from memory.api.serializers.fields import Number, RawText, Switch, Whole, Word, Words
 from memory.models import Tier
 from memory.recall.profiles import ARMS, DECAYS, FUSIONS, INTENTS, LEXICAL_MODELS, RERANKERS
-from memory.services.settings import OWNER_SETTINGS
+from memory.services.settings_table import OWNER_SETTINGS
 
 
 def _setting_field(default: Any, help_text: str) -> serializers.Field[Any, Any, Any, Any]:

@@ -9,7 +9,7 @@ from typing import Any
 from config.settings.chosen import env
 from config.settings.env import Declaration
 from memory.management.generated import GeneratedPageCommand, cell
-from memory.services.settings import OWNER_SETTINGS
+from memory.services.settings_table import OWNER_SETTINGS
 
 SEEDS: Mapping[str, str] = {"prax": "Prax", "praxis": "Praxis", "cortex": "CortexPrism", "engram": "Engram"}
 

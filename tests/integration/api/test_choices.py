@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from memory.recall.profiles import SHIPPED
-from memory.services.settings import OWNER_SETTINGS
+from memory.services.settings_table import OWNER_SETTINGS
 from tests.integration.api.conftest import Client, problem, remember
 
 

@@ -23,7 +23,8 @@ from memory.services.questions import RecallRequest
 from memory.services.recall import recall
 from memory.services.remember import remember, remember_many
 from memory.services.retirement import archive_memory
-from memory.services.settings import OWNER_SETTINGS, change_settings, get_settings
+from memory.services.settings import change_settings, get_settings
+from memory.services.settings_table import OWNER_SETTINGS
 from memory.services.stats import statistics
 from memory.services.turns import TurnDraft, ingest_turns
 

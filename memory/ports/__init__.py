@@ -14,6 +14,47 @@ from uuid import UUID
 import numpy as np
 from numpy.typing import NDArray
 
+from memory.ports.extraction import (
+    Claim,
+    Extract,
+    ExtractedCause,
+    ExtractedEntity,
+    ExtractedEvent,
+    ExtractedFact,
+    ExtractedRelation,
+    Extractor,
+    Passage,
+    Usage,
+)
+
+__all__ = [
+    "REDUCTION_BYTES",
+    "TOKEN_SCALE",
+    "ChatMessage",
+    "Claim",
+    "Clock",
+    "Completion",
+    "Embedder",
+    "Extract",
+    "ExtractedCause",
+    "ExtractedEntity",
+    "ExtractedEvent",
+    "ExtractedFact",
+    "ExtractedRelation",
+    "Extractor",
+    "KeyVault",
+    "LanguageModel",
+    "OwnerKeys",
+    "Passage",
+    "Reranker",
+    "TokenEmbedder",
+    "TokenMatrix",
+    "Tokens",
+    "Usage",
+    "Vectors",
+    "gives_tokens",
+]
+
 Vectors = NDArray[np.float32]
 TokenMatrix = NDArray[np.int8]
 

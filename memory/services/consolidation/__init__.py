@@ -1,0 +1,1 @@
+"""Consolidation at work: runs, their stages, and what a person does about them."""
