@@ -91,4 +91,4 @@ class RunStopped(Exception):
 
 
 Stage = Callable[[StageContext], Sequence[StageReport]]
-"""A stage commits on its own, keeps its errors to itself unless they are bugs, and calls models outside transactions."""
+"""Commits on its own, keeps its errors to itself unless they are bugs, and calls models outside transactions."""
