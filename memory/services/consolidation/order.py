@@ -1,0 +1,37 @@
+"""The order of a run: which stages there are, group by group."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Final
+
+from memory.services.consolidation.groups import Group
+from memory.services.consolidation.stages import Stage
+
+__all__ = ["STEPS", "Group", "Step"]
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """One stage in its place.
+
+    Attributes:
+        name: at most 24 characters; shown while the stage runs, and names its report when it fails as a whole.
+        group: what it is due with.
+        stage: what is called.
+    """
+
+    name: str
+    group: Group
+    stage: Stage
+
+
+STEPS: Final[Sequence[Step]] = (
+    # 1-7: what was stored becomes facts and graph.
+    # 8-10: what belongs together is linked.
+    # 11: sessions, days and weeks are summed up.
+    # 12: what has faded is archived.
+    # 13: the graph is divided into communities.
+)
+"""In the order of a run, group by group."""
