@@ -19,6 +19,7 @@ from memory.services.embedding import embed_texts
 from memory.services.features import require_memory
 from memory.services.graph.erasing import forget_in_graph, take_turn
 from memory.services.memories import visible_memory
+from memory.services.reviews import forget_reviews
 from memory.services.writing import call_for_work, remove_from_indexes
 
 UNDO: Final = timedelta(seconds=10)
@@ -108,6 +109,7 @@ def erase_due(*, owner_id: UUID, at: datetime) -> tuple[int, datetime | None]:
         if gone:
             remove_from_indexes(gone)
             forget_in_graph(gone)
+            forget_reviews(gone)
             Memory.objects.filter(pk__in=gone).delete()
             AuditEvent.objects.create(
                 actor="person", verb="erase", object_kind="memory", count=len(gone), created_at=at
