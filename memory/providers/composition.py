@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from functools import cache
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
 
 from django.conf import settings
 from django.core.signals import setting_changed
@@ -46,6 +46,17 @@ OLLAMA_MODEL: Final = "nomic-embed-text"
 EXPANSION: Final = "recall_expand"
 # A recall waits for it, so it gets less time than other components.
 EXPANSION_SECONDS: Final = 3.0
+# What background work asks for (Prax's temperature); its answers are lists, which may be long.
+CONSOLIDATION: Final[Mapping[str, Mapping[str, Any]]] = {
+    component: {"tier": "low", "temperature": 0.2, "max_tokens": 4096}
+    for component in (
+        "memory_consolidation",
+        "memory_sleep",
+        "memory_summaries",
+        "memory_reflection",
+        "memory_skills",
+    )
+}
 
 
 def open_vault() -> KeyVault:
@@ -112,6 +123,7 @@ def language_model() -> LanguageModel:
         components={
             RERANKING: {"tier": "low", "temperature": 0.0, "timeout": settings.RERANKER_TIMEOUT},
             EXPANSION: {"tier": "low", "temperature": 0.2, "timeout": EXPANSION_SECONDS},
+            **CONSOLIDATION,
         },
     )
     return ChatLanguageModel(routes, base_url=settings.LLM_BASE_URL, api_key=settings.LLM_API_KEY)
