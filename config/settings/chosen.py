@@ -176,8 +176,9 @@ LLM_MODEL = env.string("LLM_MODEL", meaning="Model name when a route names none.
 LLM_TIMEOUT = env.number("LLM_TIMEOUT", 60, meaning="Seconds a chat request may take.", minimum=0.1)
 LLM_ROUTES = env.mapping(
     "LLM_ROUTES",
-    meaning="Per component of Loci: model, temperature, max_tokens, timeout, base_url. Components: "
-    "`recall_rerank`, `recall_expand`, `memory_consolidation`, `memory_sleep`, `memory_summaries`, `memory_reflection`, `memory_skills`.",
+    meaning="Per component of Loci: model, temperature, max_tokens, timeout, base_url. Components: `recall_rerank`, "
+    "`recall_expand`, `memory_consolidation`, `memory_sleep`, `memory_summaries`, `memory_reflection`, "
+    "`memory_skills`.",
     prax="llm_routing.yaml",
 )
 
