@@ -103,7 +103,12 @@ def build_row(ready: Ready, *, actor: Actor, target: Target, now: datetime, sess
 
 
 def insert_rows(
-    rows: Sequence[Memory], ready: Sequence[Ready], *, embedded: Embedded | None, now: datetime
+    rows: Sequence[Memory],
+    ready: Sequence[Ready],
+    *,
+    embedded: Embedded | None,
+    now: datetime,
+    drawn_from: Mapping[UUID, UUID] | None = None,
 ) -> set[UUID]:
     """Insert rows with their sources, labels, postings, times and vectors, leaving out those that a constraint refuses.
 
@@ -112,6 +117,7 @@ def insert_rows(
         ready: what each row was made from.
         embedded: their vectors; None queues the vectors for later.
         now: the moment of writing.
+        drawn_from: by row, the turn or statement that it was drawn from.
 
     Returns:
         The ids that were inserted.
@@ -122,7 +128,10 @@ def insert_rows(
     if not kept:
         return present
     inserted = [rows[index] for index in kept]
-    MemorySource.objects.bulk_create([source_of(row, agent_id=row.agent_id, now=now) for row in inserted])
+    drawn = drawn_from or {}
+    MemorySource.objects.bulk_create(
+        [source_of(row, agent_id=row.agent_id, now=now, turn_id=drawn.get(row.pk)) for row in inserted]
+    )
     _insert_labels((rows[index], ready[index].labels) for index in kept)
     insert_postings([(rows[index], ready[index].terms, ready[index].length) for index in kept])
     insert_times(inserted)
@@ -134,12 +143,15 @@ def insert_rows(
     return present
 
 
-def source_of(row: Memory, *, agent_id: UUID | None, now: datetime, source: str | None = None) -> MemorySource:
-    """Make the unsaved record of one statement of a memory."""
+def source_of(
+    row: Memory, *, agent_id: UUID | None, now: datetime, source: str | None = None, turn_id: UUID | None = None
+) -> MemorySource:
+    """Make the unsaved record of one statement of a memory; `turn_id` is the memory that it was drawn from."""
     return MemorySource(
         owner_id=row.owner_id,
         memory_id=row.pk,
         agent_id=agent_id,
+        turn_id=turn_id,
         sealed_for=row.sealing_agent_id,
         scope=row.scope,
         source=source or row.source,

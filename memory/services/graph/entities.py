@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any, Final
@@ -11,11 +12,11 @@ from uuid import UUID
 from django.db import connection
 
 from memory.crypto.keyring import OwnerRing, keyring
-from memory.errors import Conflict, InvalidInput, NotFound
+from memory.errors import Conflict, InvalidInput, NotFound, TooLarge
 from memory.graph.names import canonical, index_hashes, name_hash, search_hashes
 from memory.graph.traversal import by_whole_name
 from memory.ids import new_id
-from memory.models import Entity, EntityMention, EntityName, EntityType, Memory, NameKind, owner_scope
+from memory.models import Entity, EntityMention, EntityName, EntityType, Memory, NameKind, current_owner, owner_scope
 from memory.services.actors import UNSET, Actor, Permission, Target, read_scopes
 from memory.services.clock import now
 from memory.services.features import require_memory
@@ -66,6 +67,14 @@ class MergedEntity:
     aliases_taken: tuple[str, ...] = ()
 
 
+@dataclass(frozen=True, slots=True)
+class Spoken:
+    """An entity that some memories speak of, at least one of them."""
+
+    draft: EntityDraft
+    memories: Sequence[Memory]
+
+
 @dataclass(slots=True)
 class _Ready:
     name: str
@@ -74,7 +83,9 @@ class _Ready:
     aliases: list[tuple[str, int]]
     properties: dict[str, Any] | None
     importance: float
-    seen_at: datetime
+    first_seen: datetime
+    last_seen: datetime
+    memories: frozenset[UUID] = frozenset()
 
 
 @dataclass(slots=True)
@@ -86,7 +97,9 @@ class _Merging:
     bearers: dict[tuple[str, int], UUID]
     known: dict[UUID, Entity]
     created: dict[UUID, Entity] = field(default_factory=dict)
-    seen: dict[UUID, datetime] = field(default_factory=dict)
+    first_seen: dict[UUID, datetime] = field(default_factory=dict)
+    last_seen: dict[UUID, datetime] = field(default_factory=dict)
+    memories: dict[UUID, set[UUID]] = field(default_factory=dict)
     importance: dict[UUID, float] = field(default_factory=dict)
     changed: set[UUID] = field(default_factory=set)
     names: list[EntityName] = field(default_factory=list)
@@ -133,10 +146,63 @@ def merge_entities(
         target = target_of(actor, scope, memory)
         ring = keyring().of(actor.owner_id)
         ready = [_checked(draft, ring, memory.occurred_at if memory else moment) for draft in drafts]
+        if memory is not None:
+            for one in ready:
+                one.memories = frozenset([memory.pk])
         merging = _begin(ready, target, stated=memory is None)
         merged = [_merge(one, merging) for one in ready]
-        _write(merging, ring, memory)
+        _write(merging, ring)
         return merged
+
+
+def merge_spoken(*, actor: Actor, spoken: Sequence[Spoken], target: Target) -> list[MergedEntity | None]:
+    """Merge the entities that many memories of one scope speak of, in a few statements; see `merge_entities`.
+
+    Call it while the graph is the caller's, see `change_graph`. All memories have the target's scope.
+
+    Returns:
+        What became of each, in order; None for a draft that cannot be used, which changes nothing.
+    """
+    ring = keyring().of(actor.owner_id)
+    ready: list[_Ready | None] = []
+    for one in spoken:
+        moments = [memory.occurred_at for memory in one.memories]
+        try:
+            checked = _checked(one.draft, ring, max(moments))
+        except (InvalidInput, TooLarge):
+            ready.append(None)
+            continue
+        checked.memories = frozenset(memory.pk for memory in one.memories)
+        checked.first_seen = min(*moments, checked.first_seen)
+        ready.append(checked)
+    merging = _begin([one for one in ready if one is not None], target, stated=False)
+    merged: list[MergedEntity | None] = []
+    for checked_one in ready:
+        try:
+            merged.append(None if checked_one is None else _merge(checked_one, merging))
+        except TooLarge:
+            # Its properties would outgrow the entity's; nothing of the draft is taken.
+            merged.append(None)
+    _write(merging, ring)
+    return merged
+
+
+def mention(pairs: Sequence[tuple[UUID, UUID]]) -> None:
+    """Note that memories speak of entities that are there, each once, and count that; pairs of entity and memory.
+
+    Call it while the graph is the caller's, see `change_graph`.
+    """
+    memories: dict[UUID, set[UUID]] = {}
+    for entity_id, memory_id in pairs:
+        memories.setdefault(entity_id, set()).add(memory_id)
+    fresh = {entity_id: count for entity_id, count in _mention(memories).items() if count}
+    if fresh:
+        with connection.cursor() as cursor:
+            cursor.execute(
+                """UPDATE memory_entity e SET mention_count = e.mention_count + u.more
+                FROM unnest(%s::uuid[], %s::integer[]) AS u (id, more) WHERE e.owner_id = %s AND e.id = u.id""",
+                [sorted(fresh), [fresh[entity_id] for entity_id in sorted(fresh)], current_owner()],
+            )
 
 
 def add_alias(*, actor: Actor, entity_id: UUID, alias: Any) -> Entity:
@@ -291,7 +357,8 @@ def _checked(draft: EntityDraft, ring: OwnerRing, moment: datetime) -> _Ready:
         aliases=[(alias, name_hash(ring, alias)) for alias in aliases.values()],
         properties=checked_properties(draft.properties),
         importance=checked_unit(draft.importance, field="importance"),
-        seen_at=seen_at,
+        first_seen=seen_at,
+        last_seen=seen_at,
     )
 
 
@@ -309,29 +376,33 @@ def _begin(ready: Sequence[_Ready], target: Target, *, stated: bool) -> _Merging
 def _merge(ready: _Ready, merging: _Merging) -> MergedEntity:
     entity_id = merging.bearers.get((ready.type, ready.hashed))
     created = entity_id is None
+    properties = ready.properties
+    if entity_id is not None and properties:
+        properties = checked_properties({**(merging.row(entity_id).properties or {}), **properties})
     if entity_id is None:
         row = Entity(
             id=new_id(),
             type=ready.type,
             name=ready.name,
-            properties=ready.properties,
+            properties=properties,
             importance=ready.importance,
             mention_count=1,
             stated=merging.stated,
-            first_seen=ready.seen_at,
-            last_seen=ready.seen_at,
+            first_seen=ready.first_seen,
+            last_seen=ready.last_seen,
             **scoped(merging.target),
         )
         entity_id = row.pk
         merging.created[entity_id] = row
         merging.bearers[ready.type, ready.hashed] = entity_id
     row = merging.row(entity_id)
-    if ready.properties and not created:
-        row.properties = {**(row.properties or {}), **ready.properties}
-        checked_properties(row.properties)
+    if properties and not created:
+        row.properties = properties
         merging.changed.add(entity_id)
     taken = _take_aliases(row, ready, merging)
-    merging.seen[entity_id] = max(ready.seen_at, merging.seen.get(entity_id, ready.seen_at))
+    merging.first_seen[entity_id] = min(ready.first_seen, merging.first_seen.get(entity_id, ready.first_seen))
+    merging.last_seen[entity_id] = max(ready.last_seen, merging.last_seen.get(entity_id, ready.last_seen))
+    merging.memories.setdefault(entity_id, set()).update(ready.memories)
     merging.importance[entity_id] = max(ready.importance, merging.importance.get(entity_id, 0.0))
     return MergedEntity(entity_id, created, taken)
 
@@ -353,12 +424,16 @@ def _take_aliases(row: Entity, ready: _Ready, merging: _Merging) -> tuple[str, .
     return tuple(taken)
 
 
-def _write(merging: _Merging, ring: OwnerRing, memory: Memory | None) -> None:
+def _write(merging: _Merging, ring: OwnerRing) -> None:
+    for entity_id, row in merging.created.items():
+        row.mention_count = max(1, len(merging.memories[entity_id]))
+        row.first_seen, row.last_seen = merging.first_seen[entity_id], merging.last_seen[entity_id]
+        row.importance = merging.importance[entity_id]
     Entity.objects.bulk_create(sorted(merging.created.values(), key=lambda row: row.pk))
-    mentioned = _mention(list(merging.seen), memory)
+    mentioned = dict.fromkeys(merging.last_seen, 1) if merging.stated else _mention(merging.memories)
     for entity_id in sorted(merging.changed - set(merging.created)):
         merging.known[entity_id].save(update_fields=["aliases", "properties"])
-    again = sorted(set(merging.seen) - set(merging.created))
+    again = sorted(set(merging.last_seen) - set(merging.created))
     _count_again(merging, again, mentioned)
     names: list[EntityName] = []
     for row in merging.created.values():
@@ -369,37 +444,39 @@ def _write(merging: _Merging, ring: OwnerRing, memory: Memory | None) -> None:
     _insert_names(names)
 
 
-def _mention(entity_ids: Sequence[UUID], memory: Memory | None) -> set[UUID]:
-    """Note that a memory speaks of entities, and give those of which it was not known to; without one, all."""
-    if memory is None:
-        return set(entity_ids)
-    known = set(
-        EntityMention.objects.filter(memory_id=memory.pk, entity_id__in=entity_ids).values_list("entity_id", flat=True)
+def _mention(memories: Mapping[UUID, Iterable[UUID]]) -> dict[UUID, int]:
+    """Note which memories speak of which entities, and count for each entity those of which it was not known."""
+    pairs = {(entity_id, memory_id) for entity_id, spoken in memories.items() for memory_id in spoken}
+    rows = EntityMention.objects.filter(
+        memory_id__in={memory_id for _, memory_id in pairs}, entity_id__in=list(memories)
     )
-    fresh = sorted(set(entity_ids) - known)
+    fresh = sorted(pairs - set(rows.values_list("entity_id", "memory_id")))
     EntityMention.objects.bulk_create(
-        [EntityMention(entity_id=entity_id, memory_id=memory.pk) for entity_id in fresh], ignore_conflicts=True
+        [EntityMention(entity_id=entity_id, memory_id=memory_id) for entity_id, memory_id in fresh],
+        ignore_conflicts=True,
     )
-    return set(fresh)
+    return Counter(entity_id for entity_id, _ in fresh)
 
 
-def _count_again(merging: _Merging, again: Sequence[UUID], mentioned: set[UUID]) -> None:
+def _count_again(merging: _Merging, again: Sequence[UUID], mentioned: Mapping[UUID, int]) -> None:
     """Raise the counts of entities that were there before, in one statement."""
     if not again:
         return
     with connection.cursor() as cursor:
         cursor.execute(
             """UPDATE memory_entity e
-            SET mention_count = e.mention_count + u.more, last_seen = GREATEST(e.last_seen, u.seen_at),
-                first_seen = LEAST(e.first_seen, u.seen_at), importance = GREATEST(e.importance, u.importance),
+            SET mention_count = e.mention_count + u.more, last_seen = GREATEST(e.last_seen, u.last_seen),
+                first_seen = LEAST(e.first_seen, u.first_seen), importance = GREATEST(e.importance, u.importance),
                 stated = e.stated OR %s
-            FROM unnest(%s::uuid[], %s::integer[], %s::timestamptz[], %s::float8[]) AS u (id, more, seen_at, importance)
+            FROM unnest(%s::uuid[], %s::integer[], %s::timestamptz[], %s::timestamptz[], %s::float8[])
+                 AS u (id, more, first_seen, last_seen, importance)
             WHERE e.owner_id = %s AND e.id = u.id""",
             [
                 merging.stated,
                 list(again),
-                [int(entity_id in mentioned) for entity_id in again],
-                [merging.seen[entity_id] for entity_id in again],
+                [mentioned.get(entity_id, 0) for entity_id in again],
+                [merging.first_seen[entity_id] for entity_id in again],
+                [merging.last_seen[entity_id] for entity_id in again],
                 [merging.importance[entity_id] for entity_id in again],
                 merging.known[again[0]].owner_id,
             ],

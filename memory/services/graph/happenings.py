@@ -9,7 +9,6 @@ from uuid import UUID
 
 from django.db.models import Q, QuerySet
 
-from memory.crypto.keyring import keyring
 from memory.errors import InvalidInput
 from memory.models import CausalLink, Entity, EventParticipant, TemporalEvent, owner_scope
 from memory.recall.filters import refuse_empty_span
@@ -17,15 +16,14 @@ from memory.services.actors import UNSET, Actor, Permission
 from memory.services.clock import now
 from memory.services.features import require_memory
 from memory.services.graph.entities import visible_entity
+from memory.services.graph.recording import Causing, Happening, record_causes, record_events
 from memory.services.graph.writing import (
     Reference,
-    add_evidence,
     change_graph,
     checked_unit,
     cut_text,
     entities_by_id,
     resolve,
-    scoped,
     source_memory,
     target_of,
 )
@@ -75,20 +73,9 @@ def merge_temporal_event(
     with change_graph(actor, now=moment):
         memory = source_memory(actor, memory_id)
         target = target_of(actor, scope, memory)
-        took_part = {resolve(actor, one, target=target, field="participants").pk for one in participants}
-        digest = keyring().of(actor.owner_id).digest(f"event {told}")
-        event = TemporalEvent.objects.filter(scope=target.scope, text_hash=digest, occurred_at=happened).first()
-        created = event is None
-        if event is None:
-            event = TemporalEvent(
-                text=told, text_hash=digest, occurred_at=happened, recorded_at=moment, **scoped(target)
-            )
-            event.save(force_insert=True)
-        EventParticipant.objects.bulk_create(
-            [EventParticipant(event_id=event.pk, entity_id=entity_id) for entity_id in sorted(took_part)],
-            ignore_conflicts=True,
-        )
-        add_evidence(event, part="event", memory=memory, now=moment)
+        took_part = frozenset(resolve(actor, one, target=target, field="participants").pk for one in participants)
+        told_now = Happening(told, happened, took_part, memory)
+        event, created = record_events([told_now], target=target, moment=moment)[0]
         return _with_participants([event])[0], created
 
 
@@ -178,17 +165,8 @@ def add_causal_link(
             for field, reference in (("cause_entity", cause_entity), ("effect_entity", effect_entity))
             if reference is not None
         }
-        # NUL can stand in neither text, so that no two pairs are alike.
-        digest = keyring().of(actor.owner_id).digest(f"cause {first}\0{second}")
-        row = CausalLink.objects.filter(scope=target.scope, text_hash=digest).first()
-        created = row is None
-        if row is None:
-            row = CausalLink(cause=first, effect=second, text_hash=digest, recorded_at=moment, **scoped(target))
-        for field, entity_id in about.items():
-            setattr(row, f"{field}_id", entity_id)
-        row.confidence = sure if created else max(row.confidence, sure)
-        row.save(force_insert=created)
-        add_evidence(row, part="cause", memory=memory, now=moment)
+        causing = Causing(first, second, about.get("cause_entity"), about.get("effect_entity"), sure, memory)
+        row, created = record_causes([causing], target=target, moment=moment)[0]
         return _with_entities([row])[0], created
 
 

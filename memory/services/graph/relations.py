@@ -13,28 +13,24 @@ from django.db.models import Q, QuerySet
 from memory.crypto.keyring import OwnerRing, keyring
 from memory.errors import Conflict, InvalidInput, NotFound
 from memory.graph.labels import SINGLE_VALUED, checked_label, label_hash
-from memory.models import Entity, GraphEvidence, Memory, Relation, owner_scope
+from memory.models import GraphEvidence, Memory, Relation, owner_scope
 from memory.services.actors import UNSET, Actor, Permission, Target
 from memory.services.clock import now
 from memory.services.features import require_memory
 from memory.services.graph.entities import visible_entity
+from memory.services.graph.standing import Said, say_relations
 from memory.services.graph.writing import (
     Reference,
-    add_evidence,
     change_graph,
     checked_unit,
     entities_by_id,
     evidence_of,
     refuse_too_many,
     resolve,
-    scoped,
     source_memory,
     target_of,
 )
 from memory.text import limits
-
-STRENGTHENED: Final = 0.05
-"""What one more reason adds to a relation's weight (Cortex), up to 1."""
 
 DIRECTIONS: Final = ("both", "out", "in")
 
@@ -75,20 +71,6 @@ class AddedRelation:
     superseded: tuple[UUID, ...] = ()
 
 
-@dataclass(slots=True)
-class _Ready:
-    source: Entity
-    target: Entity
-    label: str
-    hashed: int
-    weight: float
-    confidence: float
-    begins: datetime
-    ends: datetime | None
-    supersede: bool
-    evidence: str | None
-
-
 def add_relation(
     *, actor: Actor, draft: RelationDraft, scope: Any = UNSET, memory_id: UUID | None = None
 ) -> AddedRelation:
@@ -123,7 +105,10 @@ def add_relations(
         memory = source_memory(actor, memory_id)
         target = target_of(actor, scope, memory)
         ring = keyring().of(actor.owner_id)
-        return [_add(_checked(actor, draft, target, ring, memory, moment), target, memory, moment) for draft in drafts]
+        said = [_checked(actor, draft, target, ring, memory, moment) for draft in drafts]
+        outcomes = say_relations(said, target=target, moment=moment)
+        _with_entities(outcome.relation for outcome in outcomes)
+        return [AddedRelation(one.relation, one.created, one.superseded) for one in outcomes]
 
 
 def supersede_relation(*, actor: Actor, relation_id: UUID, valid_until: Any = None) -> Relation:
@@ -257,7 +242,7 @@ def _seen_from(actor: Actor, *, valid: datetime | None, known: datetime | None) 
 
 def _checked(
     actor: Actor, draft: RelationDraft, target: Target, ring: OwnerRing, memory: Memory | None, moment: datetime
-) -> _Ready:
+) -> Said:
     label = checked_label(draft.label)
     first = resolve(actor, draft.source, target=target, field="source")
     second = resolve(actor, draft.target, target=target, field="target")
@@ -273,82 +258,19 @@ def _checked(
         begins = begins if ends is None else min(begins, ends)
     if ends is not None:
         _refuse_end_before(begins, ends)
-    return _Ready(
-        source=first,
-        target=second,
+    return Said(
+        source_id=first.pk,
         label=label,
         hashed=label_hash(ring, label),
+        target_id=second.pk,
         weight=checked_unit(draft.weight, field="weight"),
         confidence=checked_unit(draft.confidence, field="confidence"),
         begins=begins,
         ends=ends,
         supersede=label in SINGLE_VALUED if draft.supersede is None else draft.supersede,
+        memory=memory,
         evidence=draft.evidence,
     )
-
-
-def _add(ready: _Ready, target: Target, memory: Memory | None, moment: datetime) -> AddedRelation:
-    believed = Relation.objects.filter(
-        scope=target.scope, source_id=ready.source.pk, label_hash=ready.hashed, retracted_at=None
-    )
-    standing = believed.filter(target_id=ready.target.pk, valid_until=None).first()
-    ended: list[Relation] = []
-    if ready.ends is None and ready.supersede:
-        others = list(believed.filter(valid_until=None).exclude(target_id=ready.target.pk).order_by("pk"))
-        ended = [row for row in others if row.valid_from <= ready.begins]
-        _close(ended, ready.begins, moment)
-        later = [row.valid_from for row in others if row.valid_from > ready.begins]
-        if later and standing is None:
-            ready.ends = min(later)
-    row, created = _stand(ready, standing, believed, target, memory, moment)
-    return AddedRelation(_with_entities([row])[0], created, tuple(row.pk for row in ended))
-
-
-def _stand(
-    ready: _Ready,
-    standing: Relation | None,
-    believed: QuerySet[Relation],
-    target: Target,
-    memory: Memory | None,
-    moment: datetime,
-) -> tuple[Relation, bool]:
-    """Strengthen the row that says the same, or make one."""
-    if ready.ends is not None:
-        if standing is not None and standing.valid_from <= ready.ends:
-            # It is known to hold, and what is told is its end.
-            _close([standing], ready.ends, moment)
-        else:
-            standing = believed.filter(
-                target_id=ready.target.pk, valid_from=ready.begins, valid_until=ready.ends
-            ).first()
-    if standing is not None:
-        if add_evidence(standing, part="relation", memory=memory, text=ready.evidence, now=moment):
-            _strengthen(standing, ready, moment)
-        return standing, False
-    row = Relation(
-        source_id=ready.source.pk,
-        target_id=ready.target.pk,
-        label=ready.label,
-        label_hash=ready.hashed,
-        weight=ready.weight,
-        confidence=ready.confidence,
-        valid_from=ready.begins,
-        valid_until=ready.ends,
-        closed_at=None if ready.ends is None else moment,
-        recorded_at=moment,
-        last_seen=moment,
-        **scoped(target),
-    )
-    row.save(force_insert=True)
-    add_evidence(row, part="relation", memory=memory, text=ready.evidence, now=moment)
-    return row, True
-
-
-def _strengthen(row: Relation, ready: _Ready, moment: datetime) -> None:
-    row.weight = min(1.0, max(row.weight, ready.weight) + STRENGTHENED)
-    row.confidence = max(row.confidence, ready.confidence)
-    row.last_seen = moment
-    row.save(update_fields=["weight", "confidence", "last_seen"])
 
 
 def _close(rows: Iterable[Relation], until: datetime, moment: datetime) -> None:

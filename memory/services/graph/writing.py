@@ -16,7 +16,7 @@ from memory.crypto.keyring import keyring
 from memory.errors import InvalidInput, InvalidScope, NotFound, TooLarge
 from memory.graph.names import MAX_NAME_CHARACTERS, canonical, name_hash
 from memory.graph.traversal import by_whole_name
-from memory.models import Entity, GraphEvidence, Memory, Visibility, owner_scope
+from memory.models import Entity, GraphEvidence, Memory, Visibility, current_owner, owner_scope
 from memory.models.graph import GraphRow
 from memory.services.actors import UNSET, Actor, Permission, Target, write_target
 from memory.services.features import require_memory
@@ -28,6 +28,13 @@ MOST_EVIDENCE: Final = 20
 MAX_TEXT_CHARACTERS: Final = 500
 MAX_TEXT_BYTES: Final = 16 * 1024
 MAX_PROPERTIES_BYTES: Final = 16 * 1024
+
+BEYOND: Final = """
+    DELETE FROM memory_graphevidence g USING (
+        SELECT id, row_number() OVER (PARTITION BY {part} ORDER BY created_at DESC, id DESC) AS place
+        FROM memory_graphevidence WHERE owner_id = %(owner)s AND {part} = ANY(%(rows)s::uuid[])
+    ) beyond WHERE g.owner_id = %(owner)s AND g.id = beyond.id AND beyond.place > %(most)s
+"""
 
 
 @contextmanager
@@ -162,37 +169,75 @@ def scoped(target: Target) -> dict[str, Any]:
     return {"visibility": target.visibility, "scope": target.scope}
 
 
-def add_evidence(row: GraphRow, *, part: str, memory: Memory | None, text: str | None = None, now: datetime) -> bool:
-    """Note why a row is believed, and let go of all but the twenty newest reasons.
+@dataclass(frozen=True, slots=True)
+class Reason:
+    """Why a row is believed: the memory that it was drawn from, None where it was stated, and the words that say so."""
 
-    Args:
-        row: a relation, event or cause.
-        part: `relation`, `event` or `cause`.
-        memory: what it was drawn from; None where somebody stated it.
-        text: the words that say so.
-        now: the moment of writing.
+    row_id: UUID
+    memory: Memory | None
+    text: str | None = None
 
-    Returns:
-        False when the same memory speaks for it already, so that doing the same again has no effect.
+
+class Reasons:
+    """Reasons for some rows of one part of the graph, written at once.
+
+    `fresh` tells for each whether it is a new one: the same memory speaks for a row once, however often it is
+    processed, and what is stated again takes the place of what was stated before.
     """
-    mine = GraphEvidence.objects.filter(**{f"{part}_id": row.pk})
-    known = mine.filter(memory_id=memory.pk if memory else None)
-    if memory is not None and known.exists():
-        return False
-    if memory is None:
-        known.delete()
-    GraphEvidence(
-        **{f"{part}_id": row.pk},
-        memory_id=memory.pk if memory else None,
-        text=cut_text(text, field="evidence") if text else None,
-        scope=memory.scope if memory else row.scope,
-        sealed_for=_sealing_agent(row, memory),
-        created_at=now,
-    ).save(force_insert=True)
-    beyond = list(mine.order_by("-created_at", "-pk").values_list("pk", flat=True)[MOST_EVIDENCE:])
-    if beyond:
-        mine.filter(pk__in=beyond).delete()
-    return True
+
+    def __init__(self, reasons: Sequence[Reason], *, part: str, now: datetime) -> None:
+        """Look up which of them are new.
+
+        Args:
+            reasons: in order.
+            part: `relation`, `event` or `cause`.
+            now: the moment of writing.
+        """
+        self._part, self._now, self._reasons = part, now, reasons
+        rows = GraphEvidence.objects.filter(**{f"{part}_id__in": sorted({one.row_id for one in reasons})})
+        memories = {one.memory.pk for one in reasons if one.memory is not None}
+        known = set(rows.filter(memory_id__in=memories).values_list(f"{part}_id", "memory_id")) if memories else set()
+        self.fresh: list[bool] = []
+        for one in reasons:
+            key = (one.row_id, one.memory.pk if one.memory else None)
+            self.fresh.append(one.memory is None or key not in known)
+            known.add(key)
+
+    def write(self, rows: Mapping[UUID, GraphRow]) -> None:
+        """Write the new ones and let go of all but the twenty newest of a row.
+
+        Args:
+            rows: the rows by id, which are in the database by now.
+        """
+        last = {
+            (one.row_id, one.memory.pk if one.memory else None): one
+            for one, new in zip(self._reasons, self.fresh, strict=True)
+            if new
+        }
+        if not last:
+            return
+        of_part = f"{self._part}_id"
+        stated = [row_id for row_id, memory_id in last if memory_id is None]
+        if stated:
+            GraphEvidence.objects.filter(**{f"{of_part}__in": stated}, memory_id=None).delete()
+        GraphEvidence.objects.bulk_create(
+            [
+                GraphEvidence(
+                    **{of_part: one.row_id},
+                    memory_id=one.memory.pk if one.memory else None,
+                    text=cut_text(one.text, field="evidence") if one.text else None,
+                    scope=one.memory.scope if one.memory else rows[one.row_id].scope,
+                    sealed_for=_sealing_agent(rows[one.row_id], one.memory),
+                    created_at=self._now,
+                )
+                for one in last.values()
+            ]
+        )
+        with connection.cursor() as cursor:
+            cursor.execute(
+                BEYOND.format(part=of_part),
+                {"owner": current_owner(), "rows": sorted({row_id for row_id, _ in last}), "most": MOST_EVIDENCE},
+            )
 
 
 def evidence_of(actor: Actor, row_id: UUID, *, part: str) -> list[GraphEvidence]:
