@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from datetime import datetime, timedelta
 from typing import Final
-from uuid import UUID
 
-from memory.models import AuditEvent, IdempotencyRecord, Memory, Owner, RecallRecord, Status, owner_scope
+from memory.models import IdempotencyRecord, Memory, Owner, RecallRecord, Status, owner_scope
 from memory.services.clock import now
+from memory.services.erasing import erase_memories
+from memory.services.graph.erasing import take_turn
 from memory.services.settings import current_settings
-from memory.services.writing import remove_from_indexes
 
 ANSWERS_KEPT: Final = timedelta(days=1)
 EXPLANATIONS_KEPT: Final = timedelta(days=7)
@@ -39,16 +39,17 @@ def remove_outdated(*, at: datetime | None = None) -> dict[str, int]:
 
 
 def _erase_archive(moment: datetime) -> int:
-    """Erase archived memories that are older than the owner's setting allows; 0 days keeps them for ever."""
+    """Erase archived memories that are older than the owner's setting allows; 0 days keeps them for ever.
+
+    What was drawn from them and is still in use stays.
+    """
     days: int = current_settings()["values"]["archive_retention_days"]
-    if not days:
-        return 0
     outdated = Memory.objects.filter(status=Status.ARCHIVED, archived_at__lte=moment - timedelta(days=days))
-    gone: list[UUID] = list(outdated.order_by("archived_at").values_list("pk", flat=True)[:ERASED_AT_ONCE])
-    if gone:
-        remove_from_indexes(gone)
-        Memory.objects.filter(pk__in=gone).delete()
-        AuditEvent.objects.create(
-            actor="system", verb="erase", object_kind="memory", reason="retention", count=len(gone), created_at=moment
-        )
-    return len(gone)
+    if not days or not outdated.exists():
+        return 0
+    take_turn(at=moment)
+    oldest = outdated.order_by("archived_at", "pk").values_list("pk", flat=True)[:ERASED_AT_ONCE]
+    # Locked in the order of their ids; what somebody restored meanwhile is left alone.
+    locked = outdated.select_for_update().filter(pk__in=list(oldest)).order_by("pk")
+    rows = list(locked.values_list("pk", flat=True))
+    return len(erase_memories(rows, at=moment, actor="system", reason="retention", with_live=False))

@@ -10,17 +10,17 @@ from django.db.models import Min
 
 from memory.crypto.keyring import keyring
 from memory.errors import Conflict
-from memory.models import AuditEvent, DueWork, Memory, MemorySource, Status, owner_scope
+from memory.models import AuditEvent, DueWork, Memory, Status, owner_scope
 from memory.services.actors import Actor, Permission
 from memory.services.changes import add_to_indexes, draft_of, save_unique
 from memory.services.clock import now
 from memory.services.drafts import make_ready
 from memory.services.embedding import embed_texts
+from memory.services.erasing import erase_memories
 from memory.services.features import require_memory
-from memory.services.graph.erasing import forget_in_graph, take_turn
+from memory.services.graph.erasing import take_turn
 from memory.services.memories import visible_memory
-from memory.services.reviews import forget_reviews
-from memory.services.writing import call_for_work, remove_from_indexes
+from memory.services.writing import call_for_work, note_uses, remove_from_indexes
 
 UNDO: Final = timedelta(seconds=10)
 MOST_AT_ONCE: Final = 1_000
@@ -45,7 +45,7 @@ def archive_memory(*, actor: Actor, memory_id: UUID, reason: str = "archived", v
 
 
 def restore_memory(*, actor: Actor, memory_id: UUID) -> Memory:
-    """Bring an archived memory back, or undo an erasure that has not happened yet.
+    """Bring an archived memory back, or undo an erasure that has not happened yet. It counts as a use.
 
     Raises:
         NotFound: not there, hidden, or erased.
@@ -68,6 +68,8 @@ def restore_memory(*, actor: Actor, memory_id: UUID) -> Memory:
         row.updated_at = moment
         save_unique(row)
         add_to_indexes(row, ready, embedded, moment)
+        # Who brings a memory back has a use for it, so that time does not take it again the day after.
+        note_uses({row.pk: (1, moment)})
         _audit(actor, "restore", row, "")
         return row
 
@@ -104,16 +106,8 @@ def erase_due(*, owner_id: UUID, at: datetime) -> tuple[int, datetime | None]:
     with owner_scope(owner_id):
         erasing = Memory.objects.filter(status=Status.ERASING)
         take_turn(at=at)
-        due = list(erasing.select_for_update().filter(erase_at__lte=at).values_list("pk", flat=True))
-        gone = [*due, *_without_other_source(due)]
-        if gone:
-            remove_from_indexes(gone)
-            forget_in_graph(gone)
-            forget_reviews(gone)
-            Memory.objects.filter(pk__in=gone).delete()
-            AuditEvent.objects.create(
-                actor="person", verb="erase", object_kind="memory", count=len(gone), created_at=at
-            )
+        locked = erasing.select_for_update().filter(erase_at__lte=at).order_by("pk")
+        gone = erase_memories(list(locked.values_list("pk", flat=True)), at=at, actor="person")
         return len(gone), erasing.aggregate(first=Min("erase_at"))["first"]
 
 
@@ -133,13 +127,6 @@ def archive_expired(*, owner_id: UUID, at: datetime) -> tuple[int, datetime | No
                 actor="system", verb="archive", object_kind="memory", reason="expired", count=len(rows), created_at=at
             )
         return len(rows), live.aggregate(first=Min("expires_at"))["first"]
-
-
-def _without_other_source(erased: list[UUID]) -> list[UUID]:
-    """List the memories that were drawn from erased turns and from nothing else."""
-    dependent = set(MemorySource.objects.filter(turn_id__in=erased).values_list("memory_id", flat=True))
-    supported = MemorySource.objects.filter(memory_id__in=dependent).exclude(turn_id__in=erased)
-    return sorted(dependent - set(erased) - set(supported.values_list("memory_id", flat=True)))
 
 
 def _require_version(row: Memory, version: int | None) -> None:

@@ -1,0 +1,78 @@
+"""Erasing memories for good: the rows, what was drawn from them alone, and what the graph and reviews hold of them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from datetime import datetime
+from uuid import UUID
+
+from memory.models import AuditEvent, Memory, MemorySource, Status
+from memory.services.graph.erasing import forget_in_graph
+from memory.services.reviews import forget_reviews
+from memory.services.writing import remove_from_indexes
+
+
+def erase_memories(
+    memory_ids: Sequence[UUID],
+    *,
+    at: datetime,
+    actor: str,
+    reason: str = "",
+    event_id: UUID | None = None,
+    with_live: bool = True,
+) -> list[UUID]:
+    """Erase memories of the current owner, with those that were drawn from them and from nothing else.
+
+    Call it within the owner's scope, after `take_turn` and with the rows locked. Versions, sources, labels, uses,
+    links, mentions, claims, evidence and failures go with the rows, by foreign keys.
+
+    Args:
+        memory_ids: which.
+        at: the moment that counts as now.
+        actor: who erases them, for the audit.
+        reason: why, a code for the audit.
+        event_id: what the audit names as the object, where several erasures belong together.
+        with_live: whether what was drawn from them goes although it is live or superseded. Where time alone erases an
+            archive it does not: what is known stays known.
+
+    Returns:
+        The ids of all that was erased, those that were named first.
+    """
+    if not memory_ids:
+        return []
+    gone = [*memory_ids, *drawn_from_nothing_else(memory_ids, with_live=with_live)]
+    remove_from_indexes(gone)
+    forget_in_graph(gone)
+    forget_reviews(gone)
+    Memory.objects.filter(pk__in=gone).delete()
+    AuditEvent.objects.create(
+        actor=actor,
+        verb="erase",
+        object_kind="memory",
+        object_id=event_id,
+        reason=reason,
+        count=len(gone),
+        created_at=at,
+    )
+    return gone
+
+
+def drawn_from_nothing_else(memory_ids: Sequence[UUID], *, with_live: bool = True) -> list[UUID]:
+    """List the memories that were drawn from some memories, or in turn from those, and from nothing else.
+
+    Args:
+        memory_ids: what is about to go.
+        with_live: whether live and superseded ones count, or archived ones only.
+    """
+    gone, fresh, found = set(memory_ids), set(memory_ids), list[UUID]()
+    while fresh:
+        dependent = set(MemorySource.objects.filter(turn_id__in=fresh).values_list("memory_id", flat=True)) - gone
+        supported = MemorySource.objects.filter(memory_id__in=dependent).exclude(turn_id__in=gone)
+        bereft = dependent - set(supported.values_list("memory_id", flat=True))
+        if not with_live:
+            archived = Memory.objects.filter(pk__in=bereft, status=Status.ARCHIVED)
+            bereft = set(archived.values_list("pk", flat=True))
+        fresh = bereft
+        gone |= fresh
+        found += sorted(fresh)
+    return found
