@@ -29,9 +29,10 @@ from memory.api.serializers.graph import (
 from memory.api.views.base import LociView, path_id
 from memory.errors import InvalidInput
 from memory.services.actors import UNSET, Permission
-from memory.services.graph.entities import EntityDraft, add_alias, get_entity, merge_entity, search_entities
+from memory.services.graph.entities import EntityDraft, add_alias, get_entity, merge_entity
 from memory.services.graph.reading import get_neighbours, graph_query, graph_stats
 from memory.services.graph.relations import relations_of
+from memory.services.graph.searching import search_entities
 
 
 class EntitiesView(LociView):

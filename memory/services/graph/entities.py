@@ -1,4 +1,4 @@
-"""Entities: merging them in, naming them otherwise, finding them."""
+"""Entities: merging them in, naming them otherwise, giving one."""
 
 from __future__ import annotations
 
@@ -13,13 +13,14 @@ from django.db import connection
 
 from memory.crypto.keyring import OwnerRing, keyring
 from memory.errors import Conflict, InvalidInput, NotFound, TooLarge
-from memory.graph.names import canonical, index_hashes, name_hash, search_hashes
+from memory.graph.names import canonical, name_hash
 from memory.graph.traversal import by_whole_name
 from memory.ids import new_id
 from memory.models import Entity, EntityMention, EntityName, EntityType, Memory, NameKind, current_owner, owner_scope
-from memory.services.actors import UNSET, Actor, Permission, Target, read_scopes
+from memory.services.actors import UNSET, Actor, Permission, Target
 from memory.services.clock import now
 from memory.services.features import require_memory
+from memory.services.graph.naming import insert_names, names_of
 from memory.services.graph.writing import (
     change_graph,
     checked_name,
@@ -33,17 +34,6 @@ from memory.services.graph.writing import (
 from memory.text import limits
 
 MOST_ALIASES: Final = 50
-
-SEARCHED: Final = """
-    SELECT e.id FROM memory_entity e WHERE e.owner_id = %(owner)s {conditions}
-    ORDER BY e.mention_count DESC, e.id DESC LIMIT %(size)s
-"""
-# One word of a search: a whole word of a name, or the beginning of one.
-HAS_WORD: Final = """
-    AND EXISTS (SELECT FROM memory_entityname n WHERE n.owner_id = e.owner_id AND n.entity_id = e.id
-                AND ((n.kind = {word} AND n.name = %(word_{place})s)
-                     OR (n.kind = {prefix} AND n.name = %(prefix_{place})s)))
-"""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -231,7 +221,7 @@ def add_alias(*, actor: Actor, entity_id: UUID, alias: Any) -> Entity:
             raise InvalidInput(f"An entity has at most {MOST_ALIASES} aliases.", code="aliases.too_many", field="alias")
         row.aliases = [*(row.aliases or ()), name]
         row.save(update_fields=["aliases"])
-        _insert_names(_names_of(row, ring, [(name, hashed)], NameKind.ALIAS))
+        insert_names(names_of(row, ring, [(name, hashed)], NameKind.ALIAS))
         return row
 
 
@@ -258,85 +248,12 @@ def get_entity(
         return visible_entity(actor, found[0].entity_id)
 
 
-def search_entities(
-    *,
-    actor: Actor,
-    query: str = "",
-    name: str | None = None,
-    types: Sequence[str] = (),
-    scope: Any = UNSET,
-    after: tuple[int, UUID] | None = None,
-    size: int = 50,
-) -> list[Entity]:
-    """List entities, the most mentioned first.
-
-    Args:
-        actor: who asks.
-        query: words that names or aliases hold, whole or as the beginning of a word; all of them have to fit.
-        name: a whole name or alias.
-        types: of these types only.
-        scope: limits the search to a scope or several.
-        after: mention count and id of the last row of the page before.
-        size: most rows.
-
-    Raises:
-        InvalidInput: the query holds no word.
-        InvalidScope, NotFound, PermissionRefused: the scope is not there or not readable.
-    """
-    require_memory()
-    actor.require(Permission.READ)
-    scopes = read_scopes(actor, scope)
-    ring = keyring().of(actor.owner_id)
-    conditions, parameters = _words_of(query, ring)
-    if name is not None:
-        conditions.append(
-            "AND EXISTS (SELECT FROM memory_entityname n WHERE n.owner_id = e.owner_id AND n.entity_id = e.id "
-            "AND n.kind = ANY(%(whole)s::smallint[]) AND n.name = %(name)s)"
-        )
-        parameters |= {
-            "whole": [int(NameKind.CANONICAL), int(NameKind.ALIAS)],
-            "name": name_hash(ring, checked_name(name)),
-        }
-    if types:
-        conditions.append("AND e.type = ANY(%(types)s)")
-        parameters["types"] = list(types)
-    if scopes is not None:
-        conditions.append("AND e.scope = ANY(%(scopes)s::uuid[])")
-        parameters["scopes"] = list(scopes)
-    if after is not None:
-        conditions.append("AND (e.mention_count, e.id) < (%(after_count)s, %(after_id)s)")
-        parameters |= {"after_count": after[0], "after_id": after[1]}
-    with owner_scope(actor.owner_id):
-        with connection.cursor() as cursor:
-            cursor.execute(
-                SEARCHED.format(conditions=" ".join(conditions)),
-                {**parameters, "owner": actor.owner_id, "size": size},
-            )
-            order = [row[0] for row in cursor.fetchall()]
-        found = {row.pk: row for row in Entity.objects.filter(pk__in=order)}
-        return [found[entity_id] for entity_id in order]
-
-
 def visible_entity(actor: Actor, entity_id: UUID) -> Entity:
     """Give an entity that the actor may see, within its owner's scope; raises NotFound otherwise."""
     row: Entity | None = Entity.objects.filter(pk=entity_id).first()
     if row is None or not actor.may_read(row.scope):
         raise NotFound("There is no entity with this id here.")
     return row
-
-
-def _words_of(query: str, ring: OwnerRing) -> tuple[list[str], dict[str, Any]]:
-    if not query:
-        return [], {}
-    hashes = search_hashes(ring, limits.checked_query(query, field="q"))
-    if not hashes:
-        raise InvalidInput("The search holds no word.", code="q.invalid", field="q")
-    parameters: dict[str, Any] = {}
-    conditions = []
-    for place, (word, prefix) in enumerate(hashes):
-        conditions.append(HAS_WORD.format(place=place, word=int(NameKind.WORD), prefix=int(NameKind.PREFIX)))
-        parameters |= {f"word_{place}": word, f"prefix_{place}": prefix}
-    return conditions, parameters
 
 
 def _checked(draft: EntityDraft, ring: OwnerRing, moment: datetime) -> _Ready:
@@ -437,11 +354,11 @@ def _write(merging: _Merging, ring: OwnerRing) -> None:
     _count_again(merging, again, mentioned)
     names: list[EntityName] = []
     for row in merging.created.values():
-        names += _names_of(row, ring, [(row.name, name_hash(ring, row.name))], NameKind.CANONICAL)
+        names += names_of(row, ring, [(row.name, name_hash(ring, row.name))], NameKind.CANONICAL)
     for entity_id in merging.changed | set(merging.created):
         row = merging.row(entity_id)
-        names += _names_of(row, ring, [(one, name_hash(ring, one)) for one in row.aliases or ()], NameKind.ALIAS)
-    _insert_names(names)
+        names += names_of(row, ring, [(one, name_hash(ring, one)) for one in row.aliases or ()], NameKind.ALIAS)
+    insert_names(names)
 
 
 def _mention(memories: Mapping[UUID, Iterable[UUID]]) -> dict[UUID, int]:
@@ -481,17 +398,3 @@ def _count_again(merging: _Merging, again: Sequence[UUID], mentioned: Mapping[UU
                 merging.known[again[0]].owner_id,
             ],
         )
-
-
-def _names_of(row: Entity, ring: OwnerRing, names: Sequence[tuple[str, int]], kind: NameKind) -> list[EntityName]:
-    hashes = {(int(kind), hashed) for _, hashed in names} | index_hashes(ring, [name for name, _ in names])
-    return [
-        EntityName(kind=kind_, name=hashed, entity_id=row.pk, type=row.type, scope=row.scope)
-        for kind_, hashed in sorted(hashes)
-    ]
-
-
-def _insert_names(names: Sequence[EntityName]) -> None:
-    """Insert hashes of names, leaving out those that stand there already: two names of an entity may share a word."""
-    ordered = sorted(names, key=lambda one: (one.kind, one.name, one.entity_id))
-    EntityName.objects.bulk_create(ordered, ignore_conflicts=True)

@@ -18,8 +18,8 @@ from memory.services.graph.entities import (
     get_entity,
     merge_entities,
     merge_entity,
-    search_entities,
 )
+from memory.services.graph.searching import search_entities
 from tests.integration.graph.conftest import entity, memory
 from tests.integration.graph.moments import FixedClock, day
 

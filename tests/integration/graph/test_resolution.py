@@ -12,7 +12,8 @@ from django.test.utils import CaptureQueriesContext
 from memory.errors import InvalidInput, NotFound
 from memory.models import ReviewItem, owner_scope
 from memory.services.actors import Actor, Target
-from memory.services.graph.entities import EntityDraft, get_entity, merge_entities, search_entities
+from memory.services.graph.entities import EntityDraft, get_entity, merge_entities
+from memory.services.graph.searching import search_entities
 from memory.services.resolution import Resolution, keep_apart, open_doubts, resolve
 from tests.integration.graph.conftest import entity, memory
 
