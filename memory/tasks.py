@@ -11,6 +11,8 @@ from typing import TypeVar
 from django.core.management import call_command
 
 from memory.services import due_work, missing_tokens, retention
+from memory.services.consolidation import due as due_runs
+from memory.services.consolidation import triggers
 
 logger = logging.getLogger(__name__)
 
@@ -24,6 +26,16 @@ class JobError(Exception):
 def run_due_work() -> dict[str, int]:
     """Do all work that is due now; gives the number of rows done by kind of work."""
     return _without_values(due_work.run_due_work)
+
+
+def consolidate_due() -> dict[str, int]:
+    """Run consolidation for whom it is due; gives the number of runs."""
+    return _without_values(due_runs.consolidate_due)
+
+
+def call_for_consolidation() -> int:
+    """Let a worker look at owners of whom nothing is noted; gives their number."""
+    return _without_values(triggers.call_for_consolidation)
 
 
 def remove_outdated() -> dict[str, int]:

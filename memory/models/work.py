@@ -13,6 +13,8 @@ class DueWork(models.Model):
     ERASE = "erase"
     EXPIRE = "expire"
     CONSOLIDATE = "consolidate"
+    CONSOLIDATE_NOW = "consolidate_now"
+    CONSOLIDATE_RETRY = "consolidate_retry"
 
     owner = models.ForeignKey("memory.Owner", on_delete=models.CASCADE, related_name="+")
     job = models.CharField(max_length=32)

@@ -6,7 +6,7 @@ knows which queue is used.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Final
@@ -21,10 +21,14 @@ from memory.services.clock import now
 RUN_DUE_WORK: Final = "memory.tasks.run_due_work"
 CLEAR_SESSIONS: Final = "memory.tasks.clear_sessions"
 REMOVE_OUTDATED: Final = "memory.tasks.remove_outdated"
+CONSOLIDATE_DUE: Final = "memory.tasks.consolidate_due"
+CALL_FOR_CONSOLIDATION: Final = "memory.tasks.call_for_consolidation"
 MISSING_TOKENS: Final = "memory.tasks.call_for_missing_tokens"
 HOUR: Final = 60
 DAY: Final = 24 * 60
 OURS: Final = "loci: "
+# A task of its own: a run takes long, and neither an erasure nor the sign of life waits for it.
+CONSOLIDATION: Final = (DueWork.CONSOLIDATE_NOW, DueWork.CONSOLIDATE, DueWork.CONSOLIDATE_RETRY)
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,6 +42,8 @@ class Plan:
 
 PLANS: Final[Sequence[Plan]] = (
     Plan(f"{OURS}due work", RUN_DUE_WORK, minutes=1),
+    Plan(f"{OURS}due consolidation", CONSOLIDATE_DUE, minutes=1),
+    Plan(f"{OURS}consolidation not noted", CALL_FOR_CONSOLIDATION, minutes=HOUR),
     Plan(f"{OURS}outdated records", REMOVE_OUTDATED, minutes=HOUR),
     Plan(f"{OURS}missing token vectors", MISSING_TOKENS, minutes=HOUR),
     Plan(f"{OURS}expired logins", CLEAR_SESSIONS, minutes=DAY),
@@ -68,14 +74,19 @@ def ensure_schedules() -> None:
                 Schedule.objects.filter(pk=rows[0].pk).update(**wanted)
 
 
-def call_worker() -> str:
+def call_worker(task: str = RUN_DUE_WORK) -> str:
     """Ask the workers to look for due work now; gives the id of the queued task."""
-    return str(async_task(RUN_DUE_WORK))
+    return str(async_task(task))
 
 
 def work_is_due() -> bool:
-    """Tell whether any owner's work is due."""
-    return DueWork.objects.filter(due_at__lte=now()).exists()
+    """Tell whether any owner's work is due, other than consolidation."""
+    return DueWork.objects.filter(due_at__lte=now()).exclude(job__in=CONSOLIDATION).exists()
+
+
+def consolidation_is_due() -> bool:
+    """Tell whether any owner's consolidation is due."""
+    return DueWork.objects.filter(due_at__lte=now(), job__in=CONSOLIDATION).exists()
 
 
 def last_sign_of_life() -> datetime | None:
@@ -86,23 +97,36 @@ def last_sign_of_life() -> datetime | None:
 
 
 class Waker:
-    """Calls the workers within seconds of work becoming due, since the queue's own schedules are minutes apart.
+    """Calls the workers within seconds of one kind of work becoming due; the queue's own schedules are minutes apart.
 
     Asks one cheap question at a time. A call that no worker has answered yet is not repeated for a while, so that a
     long job does not let calls pile up.
     """
 
-    def __init__(self, *, patience: timedelta = timedelta(seconds=60)) -> None:
-        """Build it; `patience` is how long an unanswered call counts as under way."""
+    def __init__(
+        self,
+        *,
+        is_due: Callable[[], bool] = work_is_due,
+        task: str = RUN_DUE_WORK,
+        patience: timedelta = timedelta(seconds=60),
+    ) -> None:
+        """Build it.
+
+        Args:
+            is_due: the question.
+            task: what the workers are called for.
+            patience: how long an unanswered call counts as under way.
+        """
+        self._is_due, self._calls_for = is_due, task
         self._patience = patience
         self._called_at: datetime | None = None
         self._task = ""
 
     def look(self) -> bool:
         """Call the workers when work is due and no call is under way; tell whether they were called."""
-        if not work_is_due() or self._under_way():
+        if not self._is_due() or self._under_way():
             return False
-        self._task, self._called_at = call_worker(), now()
+        self._task, self._called_at = call_worker(self._calls_for), now()
         return True
 
     def _under_way(self) -> bool:

@@ -1,11 +1,11 @@
-"""What is kept for a while only: answers under idempotency keys, explanations of recalls, archives past their time."""
+"""What is kept for a while only: answers under idempotency keys, explanations, runs, archives past their time."""
 
 from __future__ import annotations
 
 from datetime import datetime, timedelta
 from typing import Final
 
-from memory.models import IdempotencyRecord, Memory, Owner, RecallRecord, Status, owner_scope
+from memory.models import ConsolidationRun, IdempotencyRecord, Memory, Owner, RecallRecord, Status, owner_scope
 from memory.services.clock import now
 from memory.services.erasing import erase_memories
 from memory.services.graph.erasing import take_turn
@@ -13,6 +13,7 @@ from memory.services.settings import current_settings
 
 ANSWERS_KEPT: Final = timedelta(days=1)
 EXPLANATIONS_KEPT: Final = timedelta(days=7)
+RUNS_KEPT: Final = timedelta(days=30)
 ERASED_AT_ONCE: Final = 1_000
 
 
@@ -23,17 +24,19 @@ def remove_outdated(*, at: datetime | None = None) -> dict[str, int]:
         at: the moment that counts as now.
 
     Returns:
-        How many answers, explanations and archived memories were removed. Of one owner's archive at most 1,000
-        memories go in one run.
+        How many answers, explanations, runs of consolidation and archived memories were removed. Of one owner's
+        archive at most 1,000 memories go in one run.
     """
     moment = at or now()
-    removed = {"answers": 0, "explanations": 0, "archived": 0}
+    removed = {"answers": 0, "explanations": 0, "runs": 0, "archived": 0}
     for owner_id in Owner.objects.order_by("pk").values_list("pk", flat=True).iterator():
         with owner_scope(owner_id):
             answers = IdempotencyRecord.objects.filter(created_at__lte=moment - ANSWERS_KEPT)
             removed["answers"] += answers.delete()[0]
             explanations = RecallRecord.objects.filter(created_at__lte=moment - EXPLANATIONS_KEPT)
             removed["explanations"] += explanations.delete()[0]
+            runs = ConsolidationRun.objects.filter(finished_at__lte=moment - RUNS_KEPT)
+            removed["runs"] += runs.delete()[0]
             removed["archived"] += _erase_archive(moment)
     return removed
 

@@ -6,9 +6,11 @@ from collections.abc import Mapping
 from typing import Any
 
 from memory.errors import Conflict, InvalidInput
-from memory.models import OwnerSettings, owner_scope
+from memory.models import DueWork, OwnerSettings, owner_scope
 from memory.services.actors import Actor, Permission
-from memory.services.settings_table import OWNER_SETTINGS
+from memory.services.clock import now
+from memory.services.settings_table import CONSOLIDATION, OWNER_SETTINGS
+from memory.services.writing import call_for_work
 
 
 def get_settings(*, actor: Actor) -> dict[str, Any]:
@@ -58,4 +60,7 @@ def change_settings(*, actor: Actor, changes: Mapping[str, Any], version: int | 
         row.values = {name: value for name, value in values.items() if value is not None}
         row.version += 1
         row.save()
+        if any(OWNER_SETTINGS[name].group in CONSOLIDATION for name in changes):
+            # What is due, and when, depends on them; a worker looks anew.
+            call_for_work(DueWork.CONSOLIDATE, due_at=now())
         return current_settings()

@@ -32,6 +32,9 @@ def _switch(value: Any) -> bool:
     return isinstance(value, bool)
 
 
+CONSOLIDATION: Final = ("consolidation", "sleep", "summaries", "forgetting", "communities")
+"""The groups of settings on which the runs of consolidation depend."""
+
 OWNER_SETTINGS: Final[Mapping[str, OwnerSetting]] = {
     "recall_profile": OwnerSetting(
         "default",
@@ -56,7 +59,11 @@ OWNER_SETTINGS: Final[Mapping[str, OwnerSetting]] = {
         group="forgetting",
     ),
     "consolidation": OwnerSetting(
-        True, "Draw facts and the graph from what was stored.", _switch, "true or false", group="consolidation"
+        True,
+        "Consolidate: draw facts and the graph, sum up, forget; off stops all of it.",
+        _switch,
+        "true or false",
+        group="consolidation",
     ),
     "consolidation_extractor": OwnerSetting(
         "rules",

@@ -18,6 +18,7 @@ from memory.errors import Conflict, InvalidInput, LociError, NotFound
 from memory.models import Kind, Memory, Session, current_owner, owner_scope
 from memory.services.actors import UNSET, Actor, Permission, Target, write_target
 from memory.services.clock import now
+from memory.services.consolidation.triggers import note_stored
 from memory.services.drafts import Draft, Ready, make_ready, refuse_expired
 from memory.services.embedding import embed_into, ready_space
 from memory.services.features import require_memory
@@ -244,7 +245,7 @@ def _link_replies(session_id: UUID, fresh: list[_Item], rows: list[Memory], resu
 
 
 def _advance(session: Session, rows: Sequence[Memory], moment: datetime) -> None:
-    """Move the session on and count the owner's turns since the last consolidation, durably."""
+    """Move the session on and count the owner's turns durably; enough of them begin a run of consolidation."""
     last = max(row.occurred_at for row in rows)
     Session.objects.filter(pk=session.pk).update(
         turn_count=F("turn_count") + len(rows),
@@ -257,6 +258,9 @@ def _advance(session: Session, rows: Sequence[Memory], moment: datetime) -> None
             VALUES (gen_random_uuid(), %s, %s, %s)
             ON CONFLICT (owner_id) DO UPDATE SET
                 turns_since_consolidation = memory_owneractivity.turns_since_consolidation + %s,
-                last_turn_at = GREATEST(memory_owneractivity.last_turn_at, excluded.last_turn_at)""",
+                last_turn_at = GREATEST(memory_owneractivity.last_turn_at, excluded.last_turn_at)
+            RETURNING turns_since_consolidation""",
             [current_owner(), len(rows), moment, len(rows)],
         )
+        turns: int = cursor.fetchone()[0]
+    note_stored(moment=moment, turns=turns)

@@ -11,7 +11,7 @@ from typing import Any, Final
 from django.core.management.base import BaseCommand, CommandError
 from django.db import DatabaseError, close_old_connections, connections
 
-from memory.services.jobs import Waker, call_worker, ensure_schedules
+from memory.services.jobs import CONSOLIDATE_DUE, Waker, call_worker, consolidation_is_due, ensure_schedules
 
 logger = logging.getLogger(__name__)
 
@@ -57,7 +57,7 @@ def _note_signals(cluster: Any) -> list[int]:
 
 def _keep_waking(cluster: Any) -> None:
     """Look for due work until the cluster ends; the database may be away for a while."""
-    waker = Waker()
+    wakers = (Waker(), Waker(is_due=consolidation_is_due, task=CONSOLIDATE_DUE))
     greeted = False
     while cluster.sentinel.is_alive():
         pause = INTERVAL
@@ -68,7 +68,8 @@ def _keep_waking(cluster: Any) -> None:
                 # So that a sign of life is there within seconds of the start.
                 call_worker()
                 greeted = True
-            waker.look()
+            for waker in wakers:
+                waker.look()
         except DatabaseError as error:
             logger.warning("the database does not answer (%s), trying again", type(error).__name__)
             pause = PAUSE

@@ -12,6 +12,8 @@ from memory.services.consolidation.groups import Group
 FORGET_EVERY: Final = timedelta(hours=24)
 # Between two divisions of the graph: each looks at all of it, and one turn more hardly moves a community.
 DIVIDE_EVERY: Final = timedelta(minutes=10)
+# After a run, whatever has become due meanwhile to be tried once more.
+RETRY_AFTER: Final = timedelta(minutes=1)
 LONGEST_PAUSE: Final = timedelta(seconds=300)
 FIRST_PAUSE: Final = timedelta(seconds=15)
 SUNDAY: Final = 6
@@ -114,25 +116,40 @@ def next_due(situation: Situation) -> datetime | None:
 
 def counts_full(settings: Mapping[str, Any], turns: int) -> bool:
     """Tell whether so many turns begin a run at once."""
-    return 0 < settings["consolidation_every_turns"] <= turns
+    return bool(0 < settings["consolidation_every_turns"] <= turns)
 
 
 def pause_after_errors(errors: int, settings: Mapping[str, Any]) -> timedelta:
     """Give how long to wait after so many errors in a row: doubling, at most the interval of runs and 300 seconds."""
     interval = timedelta(minutes=settings["consolidation_every_minutes"]) or LONGEST_PAUSE
-    return min(FIRST_PAUSE * 2 ** min(max(errors - 1, 0), 10), interval, LONGEST_PAUSE)
+    pause: timedelta = FIRST_PAUSE * 2 ** min(max(errors - 1, 0), 10)
+    return min(pause, interval, LONGEST_PAUSE)
+
+
+def week_over_at(spoken: datetime, reflected: datetime | None) -> datetime | None:
+    """Give when the week is to be looked back on: on Sundays, where something was said since the last time.
+
+    Args:
+        spoken: when the last turn was stored.
+        reflected: when the week was last looked back on.
+    """
+    if reflected is None:
+        return _sunday_from(spoken)
+    return _sunday_after(reflected) if reflected < spoken else None
 
 
 def _knowledge(situation: Situation) -> datetime | None:
-    settings, since, moments = situation.settings, situation.backlog_since, []
+    settings, since, before, moments = situation.settings, situation.backlog_since, situation.consolidated_at, []
     if since is not None:
-        if settings["consolidation_on_write"] or counts_full(settings, situation.turns):
+        # What a run has seen and left is no reason to run again at once.
+        fresh = before is None or since > before
+        if counts_full(settings, situation.turns) or (settings["consolidation_on_write"] and fresh):
             moments.append(since)
         if settings["consolidation_every_minutes"]:
             interval = timedelta(minutes=settings["consolidation_every_minutes"])
-            moments.append(_latest(since, situation.consolidated_at) + interval)
+            moments.append(_latest(since, before) + interval)
     if situation.retry_at is not None:
-        moments.append(situation.retry_at)
+        moments.append(situation.retry_at if before is None else max(situation.retry_at, before + RETRY_AFTER))
     return min(moments, default=None)
 
 
@@ -157,10 +174,10 @@ def _summaries(situation: Situation) -> datetime | None:
     day_over = _midnight(spoken) + timedelta(days=1)
     if done is None or done < day_over:
         moments.append(day_over)
-    reflected = situation.reflected_at
-    if reflected is None or reflected < spoken:
-        moments.append(_sunday_from(spoken) if reflected is None else _sunday_after(reflected))
-    return min(moments)
+    week_over = week_over_at(spoken, situation.reflected_at)
+    if week_over is not None:
+        moments.append(week_over)
+    return min(moments, default=None)
 
 
 def _forgetting(situation: Situation) -> datetime | None:

@@ -219,7 +219,7 @@ class TestDelete:
         with owner_scope(alice.owner_id):
             assert [row.text for row in Memory.objects.all()] == ["Likes the sea."]
             assert MemorySource.objects.filter(turn_id=turn_id).count() == 0
-        assert not DueWork.objects.exists()
+        assert not DueWork.objects.filter(job=DueWork.ERASE).exists()
         assert indexed(alice) == (1, 1, 1)
 
     def test_each_deletion_has_its_own_time(self, alice: Actor, time: SetClock) -> None:

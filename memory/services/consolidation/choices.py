@@ -1,0 +1,79 @@
+"""With what an owner's consolidation works: the extractor, and the language model where the owner lets it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from importlib import import_module
+from typing import Any, Final, cast
+
+from django.conf import settings as installation
+
+from memory.ports import Extractor, LanguageModel
+from memory.providers.composition import language_model, stays_here
+from memory.services.consolidation.groups import Group
+
+COMPONENTS: Final = ("memory_consolidation", "memory_compact")
+"""The parts of consolidation that ask a model, by the names that `LLM_ROUTES` knows."""
+UNAVAILABLE: Final = "extractor.unavailable"
+
+
+@dataclass(frozen=True, slots=True)
+class Tools:
+    """What a run works with.
+
+    Attributes:
+        extractor: draws from texts.
+        model: the language model; None where none is configured.
+        everywhere: whether all stages may ask it, and not the sleep pass alone.
+        asleep: whether the sleep pass may ask it.
+        local: whether all of its prompts stay on this machine.
+        notes: codes of what was wished for and is not there.
+    """
+
+    extractor: Extractor
+    model: LanguageModel | None = None
+    everywhere: bool = False
+    asleep: bool = False
+    local: bool = True
+    notes: list[str] = field(default_factory=list)
+
+    def model_for(self, group: Group) -> LanguageModel | None:
+        """Give the model to a group whose stages may ask it."""
+        return self.model if self.everywhere or (self.asleep and group is Group.SLEEP) else None
+
+
+def tools_of(settings: Mapping[str, Any]) -> Tools:
+    """Choose by an owner's settings; what is wished for and not there is replaced by rules, with a note.
+
+    The language model is used by whoever the owner has allowed it: every stage where it is the extractor, the sleep
+    pass where that is switched on.
+
+    Raises:
+        ProviderMisconfigured: the installation's settings of the language model cannot work.
+    """
+    wished = settings["consolidation_extractor"]
+    model = language_model() if installation.LLM_BASE_URL else None
+    local = model is None or all(stays_here(model, component) for component in COMPONENTS)
+    notes: list[str] = []
+    extractor: Extractor | None = None
+    if wished == "llm" and model is not None:
+        extractor = _part("llm_extractor")(model, local=local)
+    elif wished == "spacy":
+        extractor = _spacy()
+    if extractor is None:
+        extractor = _part("rules_extractor")()
+        if wished != "rules":
+            notes.append(UNAVAILABLE)
+    return Tools(extractor, model, everywhere=wished == "llm", asleep=settings["sleep"], local=local, notes=notes)
+
+
+def _spacy() -> Extractor | None:
+    try:
+        return _part("spacy_extractor")()
+    except ImportError:
+        return None
+
+
+def _part(name: str) -> Callable[..., Extractor]:
+    return cast("Callable[..., Extractor]", getattr(import_module("memory.consolidation.extraction"), name))
