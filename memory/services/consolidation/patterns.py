@@ -1,0 +1,244 @@
+"""Stage "patterns": memories that are about the same, found by the nearness of their vectors, and said once.
+
+The stored vectors are compared for each scope by itself. A group that shares most of its members with a pattern that is
+there already adds to it, so that a pattern keeps its identity while its group grows.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Final
+from uuid import UUID
+
+import numpy as np
+from django.db import connection
+
+from memory.consolidation.clusters import by_closeness, clusters_of
+from memory.consolidation.summarising import Passage, choose
+from memory.models import (
+    EdgeKind,
+    EmbeddingSpace,
+    Kind,
+    Memory,
+    MemoryEdge,
+    MemorySource,
+    SpaceState,
+    Status,
+    owner_scope,
+)
+from memory.ports import Vectors
+from memory.services.actors import Target
+from memory.services.consolidation.asked import ask_text
+from memory.services.consolidation.derived import (
+    ABOUT,
+    MOST_LINKS,
+    ORIGIN,
+    Derivation,
+    link,
+    made_here,
+    note_sources,
+    prepare,
+    supersede,
+    target_of,
+    write,
+)
+from memory.services.consolidation.stages import SKIPPED, StageContext, StageReport
+from memory.services.drafts import Draft
+from memory.services.graph.writing import change_graph
+from memory.services.opening import opened
+
+SOURCE: Final = f"{ORIGIN}/patterns"
+WINDOW: Final = 2_000
+MOST_NEW: Final = 20
+MOST_TOLD: Final = 20
+SHARED: Final = 0.5
+"""Share of the smaller of two member lists from which a group is a known pattern's."""
+LONGEST: Final = 280
+
+SYSTEM: Final = (
+    "These memories of one person are about the same. Say in one sentence, in their language, what recurs in them. Add "
+    "nothing that they do not say. Write the sentence alone."
+)
+MADE_HERE: Final = (Kind.SUMMARY, Kind.INSIGHT, Kind.PATTERN, Kind.REFLECTION, Kind.SKILL)
+SCOPES: Final = """
+    SELECT DISTINCT v.scope FROM memory_memoryvector v
+    WHERE v.owner_id = %(owner)s AND v.space_id = %(space)s AND v.live ORDER BY v.scope
+"""
+NEWEST: Final = """
+    SELECT v.memory_id, v.vec::real[] FROM memory_memoryvector v
+    JOIN memory_memory m ON m.owner_id = v.owner_id AND m.id = v.memory_id
+    WHERE v.owner_id = %(owner)s AND v.space_id = %(space)s AND v.live AND v.scope = %(scope)s AND m.status = 'live'
+      AND m.tier IN ('episodic', 'semantic') AND m.kind <> ALL(%(made)s) AND m.role NOT IN ('system', 'tool')
+    ORDER BY m.created_at DESC, m.id DESC LIMIT %(window)s
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class Group:
+    """Memories that are about the same, the nearest to their middle first."""
+
+    members: tuple[UUID, ...]
+
+
+def find_patterns(context: StageContext) -> Sequence[StageReport]:
+    """Find what recurs among the newest memories of each scope; repeating it changes nothing."""
+    report = StageReport("patterns", counts={"rows": 0, "clusters": 0, "singletons": 0})
+    with owner_scope(context.actor.owner_id):
+        space = EmbeddingSpace.objects.filter(state=SpaceState.ACTIVE).first()
+        scopes = _scopes(context, space.pk) if space else []
+    if space is None:
+        report.state, report.skipped_reason = SKIPPED, "vectors.none"
+        return [report]
+    for scope in scopes:
+        context.beat()
+        for group in _groups(context, report, space.pk, scope):
+            context.beat()
+            _keep(context, report, group)
+    return [report]
+
+
+def _scopes(context: StageContext, space_id: int) -> list[UUID]:
+    with connection.cursor() as cursor:
+        cursor.execute(SCOPES, {"owner": context.actor.owner_id, "space": space_id})
+        return [row[0] for row in cursor.fetchall()]
+
+
+def _groups(context: StageContext, report: StageReport, space_id: int, scope: UUID) -> list[Group]:
+    """Group the newest memories of a scope, and count how many stand alone."""
+    with owner_scope(context.actor.owner_id), connection.cursor() as cursor:
+        cursor.execute(
+            NEWEST,
+            {
+                "owner": context.actor.owner_id,
+                "space": space_id,
+                "scope": scope,
+                "made": [str(kind) for kind in MADE_HERE],
+                "window": WINDOW,
+            },
+        )
+        rows = cursor.fetchall()[::-1]
+    if not rows:
+        return []
+    ids = [row[0] for row in rows]
+    vectors: Vectors = np.asarray([row[1] for row in rows], dtype=np.float32)
+    found = clusters_of(vectors)
+    report.count("rows", len(rows))
+    report.count("clusters", len(found))
+    report.count("singletons", len(rows) - sum(len(members) for members in found))
+    return [Group(tuple(ids[place] for place in by_closeness(vectors, members))) for members in found]
+
+
+def _keep(context: StageContext, report: StageReport, group: Group) -> None:
+    with owner_scope(context.actor.owner_id):
+        known = _known(group)
+    if known:
+        _add(context, report, group, known[0])
+        return
+    if report.counts.get("patterns", 0) >= MOST_NEW:
+        report.count("left")
+        return
+    _make(context, report, group)
+
+
+def _known(group: Group) -> list[UUID]:
+    """List the patterns that share most of their members with a group, the one that shares most first."""
+    members = set(group.members)
+    patterns = Memory.objects.filter(kind=Kind.PATTERN, status=Status.LIVE)
+    edges = MemoryEdge.objects.filter(kind=EdgeKind.DERIVED_FROM, source_id__in=patterns.values("pk"))
+    touching = set(edges.filter(target_id__in=members).values_list("source_id", flat=True))
+    sizes: Counter[UUID] = Counter()
+    shared: Counter[UUID] = Counter()
+    for source, target in edges.filter(source_id__in=touching).values_list("source_id", "target_id"):
+        sizes[source] += 1
+        shared[source] += target in members
+    most = [one for one in touching if shared[one] >= SHARED * min(sizes[one], len(members))]
+    rows = {row.pk: row for row in Memory.objects.filter(pk__in=most) if made_here(row)}
+    return sorted(rows, key=lambda one: (-shared[one], rows[one].created_at, one))
+
+
+def _add(context: StageContext, report: StageReport, group: Group, pattern_id: UUID) -> None:
+    """Link a pattern to the members that are new, and let those go whose groups have become this one."""
+    with owner_scope(context.actor.owner_id):
+        fresh = _fresh(group, pattern_id)
+        others = _known(group)[1:]
+    if not fresh and not others:
+        report.count("unchanged")
+        return
+    with change_graph(context.actor, now=context.moment):
+        row = Memory.objects.select_for_update().filter(pk=pattern_id, status=Status.LIVE).first()
+        if row is None:
+            return
+        fresh = _fresh(group, pattern_id)
+        note_sources(row, fresh, moment=context.moment)
+        link(
+            [(row.pk, one) for one in fresh],
+            kind=EdgeKind.DERIVED_FROM,
+            target=target_of(row),
+            moment=context.moment,
+        )
+        for other in Memory.objects.select_for_update().filter(pk__in=others, status=Status.LIVE).order_by("pk"):
+            supersede(other, moment=context.moment)
+    report.count("grown")
+
+
+def _fresh(group: Group, pattern_id: UUID) -> list[UUID]:
+    """List the members of a group that a pattern does not name yet, as many as it may still name."""
+    edges = MemoryEdge.objects.filter(kind=EdgeKind.DERIVED_FROM, source_id=pattern_id)
+    named = set(edges.values_list("target_id", flat=True))
+    named |= set(MemorySource.objects.filter(memory_id=pattern_id).values_list("turn_id", flat=True))
+    room = max(0, MOST_LINKS - len(named))
+    fresh = [one for one in group.members if one not in named][:room]
+    here = set(Memory.objects.filter(pk__in=fresh, status=Status.LIVE).values_list("pk", flat=True))
+    return [one for one in fresh if one in here]
+
+
+def _make(context: StageContext, report: StageReport, group: Group) -> None:
+    with owner_scope(context.actor.owner_id):
+        wanted = group.members[:MOST_LINKS]
+        rows = {row.pk: row for row in opened(list(Memory.objects.filter(pk__in=wanted, status=Status.LIVE)))}
+    members = [rows[one] for one in wanted if one in rows]
+    text = _text(context, report, members)
+    if not text:
+        report.count("empty")
+        return
+    target: Target = target_of(members[0])
+    draft = Draft(
+        text=text,
+        kind=Kind.PATTERN,
+        category="observation",
+        importance=0.6,
+        tags=("pattern",),
+        source=SOURCE,
+        metadata={ABOUT: f"pattern:{members[0].pk}"},
+        occurred_at=max(row.occurred_at for row in members),
+    )
+    sources = [row.pk for row in members]
+    prepared = prepare(context.actor, Derivation(draft=draft, target=target, sources=sources))
+    with change_graph(context.actor, now=context.moment):
+        # Looked for again in the owner's turn, so that a second run cannot make a second one.
+        made = None if _known(group) else write(context.actor, prepared, moment=context.moment)
+    report.count("patterns" if made else "sources_gone")
+
+
+def _text(context: StageContext, report: StageReport, members: Sequence[Memory]) -> str:
+    """Say what members have in common: by the model, else with the words of the one nearest to their middle."""
+    said = [_passage(row) for row in members[:MOST_TOLD]]
+    told = [{"when": f"{one.occurred_at:%Y-%m-%d}", "who": one.speaker, "text": one.text} for one in said]
+    answer = ask_text(context, report, SYSTEM, told, max_tokens=256)
+    if answer:
+        return _cut(" ".join(answer.split()))
+    for passage in said:
+        chosen = choose([passage], most=1, characters=LONGEST)
+        if chosen:
+            return _cut(f"A recurring theme: {chosen[0].text}")
+    return ""
+
+
+def _passage(row: Memory) -> Passage[UUID]:
+    return Passage(key=row.pk, text=str(row.text), speaker=row.speaker or "", occurred_at=row.occurred_at)
+
+
+def _cut(text: str) -> str:
+    return text if len(text) <= LONGEST else f"{text[: LONGEST - 1].rstrip()}…"
