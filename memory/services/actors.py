@@ -21,6 +21,7 @@ class Permission(StrEnum):
     SETTINGS = "settings:write"
     TRANSFER = "transfer"
     AGENTS = "agents:manage"
+    REVIEW = "review:decide"
 
 
 ALL_PERMISSIONS: Final = frozenset(Permission)

@@ -6,8 +6,12 @@ from collections.abc import Sequence
 from datetime import datetime
 from uuid import UUID
 
+from django.db import transaction
+
 from memory.models import AuditEvent, Memory, MemorySource, Status
+from memory.services.consolidation.derived import summaries_quoting
 from memory.services.graph.erasing import forget_in_graph
+from memory.services.graph.merge_erasing import forget_merges
 from memory.services.reviews import forget_reviews
 from memory.services.writing import remove_from_indexes
 
@@ -32,17 +36,18 @@ def erase_memories(
         actor: who erases them, for the audit.
         reason: why, a code for the audit.
         event_id: what the audit names as the object, where several erasures belong together.
-        with_live: whether what was drawn from them goes although it is live or superseded. Where time alone erases an
-            archive it does not: what is known stays known.
+        with_live: whether what was drawn from them goes although it is live or superseded, and the summaries that quote
+            them. Where time alone erases an archive it does not: what is known stays known.
 
     Returns:
         The ids of all that was erased, those that were named first.
     """
     if not memory_ids:
         return []
-    gone = [*memory_ids, *drawn_from_nothing_else(memory_ids, with_live=with_live)]
+    gone = gone_with(memory_ids) if with_live else [*memory_ids, *drawn_from_nothing_else(memory_ids, with_live=False)]
     remove_from_indexes(gone)
     forget_in_graph(gone)
+    forget_merges(gone)
     forget_reviews(gone)
     Memory.objects.filter(pk__in=gone).delete()
     AuditEvent.objects.create(
@@ -55,6 +60,27 @@ def erase_memories(
         created_at=at,
     )
     return gone
+
+
+def gone_with(memory_ids: Sequence[UUID]) -> list[UUID]:
+    """List memories that are about to be erased with all that goes with them: what rests on nothing else, and summaries
+    that quote them. Sessions whose summaries go are marked to be summed up anew.
+    """
+    found = dict.fromkeys(memory_ids)
+    fresh = list(found)
+    while fresh:
+        near = [*drawn_from_nothing_else(list(found)), *summaries_quoting(fresh)]
+        fresh = [one for one in dict.fromkeys(near) if one not in found]
+        found.update(dict.fromkeys(fresh))
+    return list(found)
+
+
+def would_go_with(memory_ids: Sequence[UUID]) -> set[UUID]:
+    """Find what would go with some memories if they were erased, and change nothing."""
+    with transaction.atomic():
+        found = set(gone_with(memory_ids)) - set(memory_ids)
+        transaction.set_rollback(True)
+    return found
 
 
 def drawn_from_nothing_else(memory_ids: Sequence[UUID], *, with_live: bool = True) -> list[UUID]:
