@@ -4,18 +4,21 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, Final
 from uuid import UUID
 
-from memory.crypto.keyring import keyring
+from memory.consolidation.policies import RetentionPolicy, clipped
+from memory.crypto.keyring import OwnerRing, keyring
 from memory.errors import Conflict, InvalidInput, LociError
 from memory.models import Kind, Memory, MemorySource, Status, owner_scope
 from memory.services.actors import UNSET, Actor, Permission, Target, write_target
 from memory.services.clock import now
+from memory.services.consolidation.triggers import note_stored
 from memory.services.drafts import Draft, Ready, make_ready, refuse_expired
 from memory.services.embedding import embed_texts
 from memory.services.features import require_memory
+from memory.services.retention_policies import policy_of
 from memory.services.writing import Embedded, build_row, insert_rows, note_expiry, note_uses, source_of
 
 MAX_BATCH: Final = 500
@@ -73,6 +76,7 @@ def remember_many(*, actor: Actor, drafts: Sequence[Draft], scope: Any = UNSET) 
     if not 1 <= len(drafts) <= MAX_BATCH:
         raise InvalidInput(f"A batch holds between 1 and {MAX_BATCH} items.", code="batch.size")
     target = write_target(actor, scope)
+    policy = policy_of(actor)
     ring = keyring().of(actor.owner_id)
     results: dict[int, BatchItem] = {}
     ready: dict[int, Ready] = {}
@@ -82,7 +86,7 @@ def remember_many(*, actor: Actor, drafts: Sequence[Draft], scope: Any = UNSET) 
                 raise InvalidInput(
                     "Turns belong to a session: send them to the turns endpoint.", code="kind.invalid", field="kind"
                 )
-            one = make_ready(draft, ring=ring)
+            one = _ready(draft, policy, ring)
             refuse_expired(one, now=now())
             ready[index] = one
         except LociError as error:
@@ -91,6 +95,18 @@ def remember_many(*, actor: Actor, drafts: Sequence[Draft], scope: Any = UNSET) 
         for index, stored in _store(actor, target, ready).items():
             results[index] = BatchItem(index, stored=stored)
     return [results[index] for index in range(len(drafts))]
+
+
+def _ready(draft: Draft, policy: RetentionPolicy, ring: OwnerRing) -> Ready:
+    """Check a statement and make it ready, cut where the owner's policy says so."""
+    one = make_ready(draft, ring=ring)
+    kept = clipped(one.text, policy=policy, tier=one.tier)
+    if kept == one.text:
+        return one
+    one = make_ready(replace(draft, text=kept), ring=ring)
+    message = f"The owner's retention policy cuts statements to {policy.clip_characters} characters; this one was cut."
+    one.notes.append({"code": "text.clipped", "message": message})
+    return one
 
 
 def _store(actor: Actor, target: Target, ready: dict[int, Ready]) -> dict[int, Stored]:
@@ -134,6 +150,8 @@ def _write(
         existing = _reinforce(actor, target, {i: ready[i] for i in order if rows[i].pk not in inserted}, moment)
         if existing is None:
             return None
+        if inserted:
+            note_stored(moment=moment)
     return {
         index: Stored(
             memory_id=rows[index].pk if rows[index].pk in inserted else existing[ready[index].content_hash].pk,

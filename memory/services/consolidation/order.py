@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final
 
+from memory.services.consolidation.forgetting import forget
 from memory.services.consolidation.groups import Group
 from memory.services.consolidation.stages import Stage
 
@@ -32,6 +33,7 @@ STEPS: Final[Sequence[Step]] = (
     # 8-10: what belongs together is linked.
     # 11: sessions, days and weeks are summed up.
     # 12: what has faded is archived.
+    Step("decay", Group.FORGETTING, forget),
     # 13: the graph is divided into communities.
 )
 """In the order of a run, group by group."""

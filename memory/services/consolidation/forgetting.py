@@ -1,0 +1,242 @@
+"""Stage 12: what time has faded is archived, and the graph lets go of what nobody has spoken of for long.
+
+Nothing is deleted but bare entities, which come back with the memories that speak of them. A run can be taken back as a
+whole, see `memory.services.forgetting.restore_run`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from datetime import timedelta
+from typing import Any, Final
+from uuid import UUID
+
+from django.db import connection
+
+from memory.consolidation.policies import (
+    LEAST_ENTITY,
+    LEAST_RELATION,
+    Fading,
+    RetentionPolicy,
+    policy_named,
+)
+from memory.consolidation.strength import FADED, STRENGTH, strength_parameters
+from memory.models import AuditEvent, Memory, OwnerActivity, Relation, Status, owner_scope
+from memory.services.consolidation.situation import MADE_HERE, UNHEARD
+from memory.services.consolidation.stages import SKIPPED, StageContext, StageReport
+from memory.services.graph.writing import change_graph
+from memory.services.writing import remove_from_indexes
+
+EVERY: Final = timedelta(hours=24)
+BATCH: Final = 500
+REASON: Final = "decay"
+
+# What waits for extraction, for a person's judgement or for an end that somebody has named, and the procedures that
+# skills are, do not fade. Batches follow the ids, so that all writers lock rows in the same order.
+FADING: Final = f"""
+    SELECT m.id FROM memory_memory m
+    LEFT JOIN memory_memoryaccess a ON a.owner_id = m.owner_id AND a.memory_id = m.id
+    LEFT JOIN memory_reflection f ON f.owner_id = m.owner_id AND f.memory_id = m.id
+    WHERE m.owner_id = %(owner)s AND m.id > %(after)s AND m.status = 'live' AND ({{fading}})
+      AND m.expires_at IS NULL
+      AND NOT (%(extracting)s AND m.extracted_at IS NULL AND m.kind <> ALL(%(made)s) AND m.role <> ALL(%(unheard)s))
+      AND NOT EXISTS (
+          SELECT FROM memory_reviewevidence e JOIN memory_reviewitem i ON i.owner_id = e.owner_id AND i.id = e.item_id
+          WHERE e.owner_id = m.owner_id AND e.memory_id = m.id AND i.state IN ('open', 'snoozed'))
+      AND NOT EXISTS (
+          SELECT FROM memory_skill s
+          WHERE s.owner_id = m.owner_id AND s.memory_id = m.id AND s.state <> 'archived')
+    ORDER BY m.id LIMIT {BATCH} FOR UPDATE OF m
+"""
+STALE: Final = (
+    "GREATEST(m.created_at, COALESCE(f.last_reinforced_at, m.created_at), COALESCE(a.last_accessed, m.created_at)) "
+    "< %(moment)s - make_interval(secs => 86400.0 * %({name})s)"
+)
+OLDER: Final = "m.created_at < %(moment)s - make_interval(secs => 86400.0 * %({name})s)"
+
+# What somebody has stated himself ends by somebody's act only.
+FADED_RELATIONS: Final = f"""
+    SELECT r.id FROM memory_relation r
+    WHERE r.owner_id = %(owner)s AND r.valid_until IS NULL AND r.retracted_at IS NULL
+      AND {FADED.format(weight="r.weight", since="r.last_seen")} < {LEAST_RELATION}
+      AND NOT EXISTS (SELECT FROM memory_graphevidence g
+                      WHERE g.owner_id = r.owner_id AND g.relation_id = r.id AND g.memory_id IS NULL)
+    ORDER BY r.id LIMIT {BATCH}
+"""
+# Bare ones: nothing is said of them, now or earlier, no memory in use speaks of them, and no decision hangs on them.
+FADED_ENTITIES: Final = f"""
+    SELECT e.id FROM memory_entity e
+    WHERE e.owner_id = %(owner)s AND NOT e.stated
+      AND {FADED.format(weight="e.importance", since="e.last_seen")} < {LEAST_ENTITY}
+      AND NOT EXISTS (SELECT FROM memory_relation r WHERE r.owner_id = e.owner_id AND r.source_id = e.id)
+      AND NOT EXISTS (SELECT FROM memory_relation r WHERE r.owner_id = e.owner_id AND r.target_id = e.id)
+      AND NOT EXISTS (SELECT FROM memory_eventparticipant p WHERE p.owner_id = e.owner_id AND p.entity_id = e.id)
+      AND NOT EXISTS (SELECT FROM memory_causallink c WHERE c.owner_id = e.owner_id AND c.cause_entity_id = e.id)
+      AND NOT EXISTS (SELECT FROM memory_causallink c WHERE c.owner_id = e.owner_id AND c.effect_entity_id = e.id)
+      AND NOT EXISTS (SELECT FROM memory_entitymerge g WHERE g.owner_id = e.owner_id AND g.kept_id = e.id)
+      AND NOT EXISTS (SELECT FROM memory_entitiesapart t WHERE t.owner_id = e.owner_id AND t.first_id = e.id)
+      AND NOT EXISTS (SELECT FROM memory_entitiesapart t WHERE t.owner_id = e.owner_id AND t.second_id = e.id)
+      AND NOT EXISTS (SELECT FROM memory_entitymention x
+                      JOIN memory_memory m ON m.owner_id = x.owner_id AND m.id = x.memory_id
+                      WHERE x.owner_id = e.owner_id AND x.entity_id = e.id AND m.status <> 'archived')
+    ORDER BY e.id LIMIT {BATCH}
+"""
+LET_GO: Final = """
+    WITH gone AS (DELETE FROM memory_entity e WHERE e.owner_id = %(owner)s AND e.id = ANY(%(ids)s::uuid[])),
+    silent AS (SELECT DISTINCT x.memory_id FROM memory_entitymention x
+               WHERE x.owner_id = %(owner)s AND x.entity_id = ANY(%(ids)s::uuid[]))
+    UPDATE memory_memory m SET extracted_at = NULL FROM silent
+    WHERE m.owner_id = %(owner)s AND m.id = silent.memory_id
+"""
+
+
+def forget(context: StageContext) -> Sequence[StageReport]:
+    """Archive the memories that the owner's policy lets go, then let the graph go of what has faded.
+
+    At most once in 24 hours, unless somebody asks for it. Memories go in batches of 500, each in a transaction with a
+    row of audit that names the run. What fades is computed from the row's own times, so that the same moment once more
+    finds nothing.
+    """
+    policy = policy_named(context.settings["retention_policy"])
+    reason = _why_not(context, policy)
+    if reason:
+        return [StageReport("decay", state=SKIPPED, skipped_reason=reason)]
+    reports = [_archive(context, policy)]
+    if policy.graph:
+        reports += [_retract_relations(context, policy), _drop_entities(context, policy)]
+    _note_done(context)
+    return reports
+
+
+def fading_condition(policy: RetentionPolicy) -> tuple[str, Mapping[str, Any]]:
+    """Write which memories a policy lets go, in SQL over `m`, `a` and `f`, with its parameters but the moment's."""
+    written: list[str] = []
+    parameters: dict[str, Any] = {}
+    for tier, fading in sorted(policy.tiers.items()):
+        parts = [f"m.tier = '{tier}'"]
+        for name, condition in _bounds(fading).items():
+            key = f"{tier}_{name}"
+            parts.append(condition.format(name=key))
+            parameters[key] = getattr(fading, name)
+        written.append(f"({' AND '.join(parts)})")
+    return " OR ".join(written), parameters
+
+
+def _bounds(fading: Fading) -> dict[str, str]:
+    found = {"older_than_days": OLDER} if fading.older_than_days else {}
+    if fading.least_strength is not None:
+        found["least_strength"] = STRENGTH + " < %({name})s"
+    if fading.salience_floor is not None:
+        found["salience_floor"] = "m.salience <= %({name})s"
+    if fading.stale_after_days is not None:
+        found["stale_after_days"] = STALE
+    return found
+
+
+def _why_not(context: StageContext, policy: RetentionPolicy) -> str:
+    if not context.settings["forgetting"]:
+        return "forgetting.off"
+    if not policy.tiers and not policy.graph:
+        return "policy.keeps"
+    if context.by_hand:
+        return ""
+    with owner_scope(context.actor.owner_id):
+        activity = OwnerActivity.objects.first()
+    last = activity.last_forgotten_at if activity else None
+    return "not.due" if last is not None and context.moment - last < EVERY else ""
+
+
+def _archive(context: StageContext, policy: RetentionPolicy) -> StageReport:
+    report = StageReport("decay", counts={"archived": 0})
+    condition, parameters = fading_condition(policy)
+    values = {
+        **parameters,
+        **strength_parameters(policy, moment=context.moment),
+        "owner": context.actor.owner_id,
+        "extracting": context.settings["consolidation"],
+        "made": list(MADE_HERE),
+        "unheard": list(UNHEARD),
+        "after": UUID(int=0),
+    }
+    while True:
+        context.beat()
+        with owner_scope(context.actor.owner_id):
+            found = _ids(FADING.format(fading=condition), values)
+            if not found:
+                return report
+            remove_from_indexes(found)
+            Memory.objects.filter(pk__in=found).update(
+                status=Status.ARCHIVED,
+                archived_at=context.moment,
+                archive_reason=REASON,
+                updated_at=context.moment,
+            )
+            _audit(context, "archive", "memory", len(found))
+        report.count("archived", len(found))
+        values["after"] = found[-1]
+
+
+def _retract_relations(context: StageContext, policy: RetentionPolicy) -> StageReport:
+    """Take faded relations out of belief; what was known before is still found, and a run can be taken back."""
+    report = StageReport("graph_decay", counts={"relations": 0})
+    values = {**strength_parameters(policy, moment=context.moment), "owner": context.actor.owner_id}
+    while _any(context, FADED_RELATIONS, values):
+        context.beat()
+        with change_graph(context.actor, now=context.moment):
+            found = _ids(FADED_RELATIONS, values)
+            Relation.objects.filter(pk__in=found).update(retracted_at=context.moment)
+            _audit(context, "retract", "relation", len(found))
+        report.count("relations", len(found))
+    return report
+
+
+def _drop_entities(context: StageContext, policy: RetentionPolicy) -> StageReport:
+    """Delete bare entities; archived memories that spoke of them are read again if they are ever restored."""
+    report = StageReport("graph_garbage", counts={"entities": 0})
+    values = {**strength_parameters(policy, moment=context.moment), "owner": context.actor.owner_id}
+    while _any(context, FADED_ENTITIES, values):
+        context.beat()
+        with change_graph(context.actor, now=context.moment), connection.cursor() as cursor:
+            found = _ids(FADED_ENTITIES, values)
+            cursor.execute(LET_GO, {"owner": context.actor.owner_id, "ids": found})
+            _audit(context, "delete", "entity", len(found))
+        report.count("entities", len(found))
+    return report
+
+
+def _any(context: StageContext, statement: str, values: Mapping[str, Any]) -> bool:
+    """Look before the graph's version is raised, which everything computed from the graph hangs on."""
+    with owner_scope(context.actor.owner_id):
+        return bool(_ids(statement, values))
+
+
+def _ids(statement: str, values: Mapping[str, Any]) -> list[UUID]:
+    with connection.cursor() as cursor:
+        cursor.execute(statement, dict(values))
+        return [row[0] for row in cursor.fetchall()]
+
+
+def _audit(context: StageContext, verb: str, kind: str, count: int) -> None:
+    """Write one row of audit for a batch, under the id of the run, by which it can be taken back."""
+    if not count:
+        return
+    AuditEvent.objects.create(
+        actor=context.actor.label,
+        verb=verb,
+        object_kind=kind,
+        object_id=context.run_id,
+        reason=REASON,
+        count=count,
+        created_at=context.moment,
+    )
+
+
+def _note_done(context: StageContext) -> None:
+    with owner_scope(context.actor.owner_id), connection.cursor() as cursor:
+        cursor.execute(
+            """INSERT INTO memory_owneractivity (id, owner_id, turns_since_consolidation, last_forgotten_at)
+            VALUES (gen_random_uuid(), %s, 0, %s)
+            ON CONFLICT (owner_id) DO UPDATE
+            SET last_forgotten_at = GREATEST(memory_owneractivity.last_forgotten_at, excluded.last_forgotten_at)""",
+            [context.actor.owner_id, context.moment],
+        )

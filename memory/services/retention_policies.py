@@ -1,0 +1,43 @@
+"""The retention policies as an owner sees them, and the one that holds for him."""
+
+from __future__ import annotations
+
+from dataclasses import asdict
+from typing import Any
+
+from memory.consolidation.policies import LEAST_ENTITY, LEAST_RELATION, POLICIES, RetentionPolicy, policy_named
+from memory.models import owner_scope
+from memory.services.actors import Actor, Permission
+from memory.services.features import require_memory
+from memory.services.settings import current_settings
+
+
+def list_policies(*, actor: Actor) -> dict[str, Any]:
+    """Describe all retention policies with their numbers, and name the one that the owner has chosen."""
+    require_memory()
+    actor.require(Permission.READ)
+    return {"current": policy_of(actor).name, "items": [_described(policy) for policy in POLICIES.values()]}
+
+
+def policy_of(actor: Actor) -> RetentionPolicy:
+    """Give the retention policy that the actor's owner has chosen."""
+    with owner_scope(actor.owner_id):
+        return policy_named(current_settings()["values"]["retention_policy"])
+
+
+def _described(policy: RetentionPolicy) -> dict[str, Any]:
+    graph = None
+    if policy.graph:
+        graph = {
+            "half_life_days": policy.graph_half_life_days,
+            "least_relation": LEAST_RELATION,
+            "least_entity": LEAST_ENTITY,
+        }
+    return {
+        "name": policy.name,
+        "meaning": policy.meaning,
+        "half_life_days": policy.half_life_days,
+        "tiers": {str(tier): asdict(fading) for tier, fading in policy.tiers.items()},
+        "graph": graph,
+        "clip_characters": policy.clip_characters,
+    }
