@@ -74,7 +74,7 @@ def consolidate_due(*, begin_seconds: float = BEGIN_SECONDS) -> dict[str, int]:
     if not installation.MEMORY_ENABLED:
         done["deferred"] = _defer(JOBS, now())
         return done
-    while time.monotonic() - began < begin_seconds:
+    while True:
         moment = now()
         claimed = _claim([DueWork.CONSOLIDATE_NOW], moment)
         if claimed is None:
@@ -85,6 +85,8 @@ def consolidate_due(*, begin_seconds: float = BEGIN_SECONDS) -> dict[str, int]:
         if claimed is None:
             break
         done["runs"] += _serve(*claimed, moment)
+        if time.monotonic() - began >= begin_seconds:
+            break
     return done
 
 

@@ -85,7 +85,8 @@ def runs_of(owner: Actor) -> list[ConsolidationRun]:
 
 def activity_of(owner: Actor) -> OwnerActivity:
     with owner_scope(owner.owner_id):
-        return OwnerActivity.objects.get()
+        found: OwnerActivity = OwnerActivity.objects.get()
+        return found
 
 
 def due_of(owner: Actor) -> dict[str, Any]:
@@ -96,4 +97,4 @@ def due_of(owner: Actor) -> dict[str, Any]:
 
 def undrawn(owner: Actor) -> int:
     with owner_scope(owner.owner_id):
-        return Memory.objects.filter(extracted_at=None).count()
+        return int(Memory.objects.filter(extracted_at=None).count())
