@@ -8,6 +8,8 @@ from typing import Final
 
 from memory.services.consolidation.forgetting import forget
 from memory.services.consolidation.groups import Group
+from memory.services.consolidation.sleep import NAME as SLEEP
+from memory.services.consolidation.sleep import sleep_over
 from memory.services.consolidation.stages import Stage
 
 __all__ = ["STEPS", "Group", "Step"]
@@ -31,6 +33,7 @@ class Step:
 STEPS: Final[Sequence[Step]] = (
     # 1-7: what was stored becomes facts and graph.
     # 8-10: what belongs together is linked.
+    Step(SLEEP, Group.SLEEP, sleep_over),
     # 11: sessions, days and weeks are summed up.
     # 12: what has faded is archived.
     Step("decay", Group.FORGETTING, forget),
