@@ -48,6 +48,7 @@ class Said:
         source_id, label, hashed, target_id: which; the two entities differ.
         begins, ends: when it held; `ends` is None while it holds and not before `begins` otherwise.
         supersede: whether other targets of the same label end with it.
+        single: whether the label has one target at a time, so that others are counted even where none ends.
         memory: what says so; None where it is stated.
     """
 
@@ -62,15 +63,17 @@ class Said:
     supersede: bool
     memory: Memory | None = None
     evidence: str | None = None
+    single: bool = False
 
 
 @dataclass(slots=True)
 class Outcome:
-    """What became of one: its row, whether it is new, and the rows that ended with it."""
+    """What became of one: its row, whether it is new, the rows that ended with it, and how many it conflicts with."""
 
     relation: Relation
     created: bool
     superseded: tuple[UUID, ...] = ()
+    conflicts: int = 0
 
 
 @dataclass(slots=True)
@@ -161,7 +164,7 @@ def _update(rows: Sequence[Relation]) -> None:
 
 def _load(said: Sequence[Said], target: Target, moment: datetime) -> _Standing:
     three = sorted({(one.source_id, one.hashed, one.target_id) for one in said})
-    single = sorted({(one.source_id, one.hashed) for one in said if one.supersede})
+    single = sorted({(one.source_id, one.hashed) for one in said if one.supersede or one.single})
     parameters = {"owner": current_owner(), "scope": target.scope}
     ids: set[UUID] = set()
     with connection.cursor() as cursor:
@@ -191,8 +194,8 @@ def _say(said: Said, standing: _Standing) -> Outcome:
     row = next((one for one in same if one.valid_until is None), None)
     ends = said.ends
     ended: list[Relation] = []
+    others = standing.others(said) if ends is None and (said.supersede or said.single) else []
     if ends is None and said.supersede:
-        others = standing.others(said)
         ended = [one for one in others if one.valid_from <= said.begins]
         standing.close(ended, said.begins)
         later = [one.valid_from for one in others if one.valid_from > said.begins]
@@ -205,7 +208,7 @@ def _say(said: Said, standing: _Standing) -> Outcome:
         else:
             row = next((one for one in same if (one.valid_from, one.valid_until) == (said.begins, ends)), None)
     if row is not None:
-        return Outcome(row, False, tuple(one.pk for one in ended))
+        return Outcome(row, False, tuple(one.pk for one in ended), len(others))
     row = Relation(
         id=new_id(),
         source_id=said.source_id,
@@ -223,4 +226,4 @@ def _say(said: Said, standing: _Standing) -> Outcome:
     )
     standing.rows.setdefault((said.source_id, said.hashed), []).append(row)
     standing.created.append(row)
-    return Outcome(row, True, tuple(one.pk for one in ended))
+    return Outcome(row, True, tuple(one.pk for one in ended), len(others))
