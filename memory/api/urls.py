@@ -7,6 +7,7 @@ from django.urls import path, re_path
 from memory.api.views import (
     agents,
     choices,
+    communities,
     documentation,
     graph,
     graph_statements,
@@ -40,6 +41,19 @@ urlpatterns = [
     path("graph/relations/<str:relation_id>/retract", graph_statements.RetractView.as_view(), name="retract"),
     path("graph/events", graph_statements.EventsView.as_view(), name="events"),
     path("graph/causes", graph_statements.CausesView.as_view(), name="causes"),
+    path("graph/communities", communities.CommunitiesView.as_view(), name="communities"),
+    path("graph/communities/bridges", communities.BridgesView.as_view(), name="bridges"),
+    path("graph/communities/<str:number>", communities.CommunityView.as_view(), name="community"),
+    path(
+        "graph/communities/<str:number>/entities",
+        communities.CommunityEntitiesView.as_view(),
+        name="community-entities",
+    ),
+    path(
+        "graph/communities/<str:number>/memories",
+        communities.CommunityMemoriesView.as_view(),
+        name="community-memories",
+    ),
     path("graph/query", graph.GraphQueryView.as_view(), name="graph-query"),
     path("graph/stats", graph.GraphStatsView.as_view(), name="graph-stats"),
     path("turns", turns.TurnsView.as_view(), name="turns"),

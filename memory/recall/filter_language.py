@@ -25,6 +25,7 @@ MAX_DEPTH: Final = 5
 MAX_VALUES: Final = 50
 MAX_LABEL_BYTES: Final = 800
 HIGHEST_PII_TIER: Final = 2
+HIGHEST_COMMUNITY: Final = 2**31 - 1
 
 LABELS: Final[Mapping[str, LabelKind]] = {
     "tag": LabelKind.TAG,
@@ -41,7 +42,7 @@ SPANS: Final[Mapping[str, str]] = {"occurred": "occurred_at", "created": "create
 NUMBERS: Final = ("importance", "salience", "confidence")
 COMBINED: Final = ("and", "or", "not")
 MEMBERS: Final = (
-    *COMBINED, *LABELS, *WORDS, "category", *IDS, "metadata", *SPANS, *NUMBERS, "pii_tier", "valid",
+    *COMBINED, *LABELS, *WORDS, "category", *IDS, "metadata", *SPANS, *NUMBERS, "pii_tier", "community", "valid",
 )  # fmt: skip
 
 # What may stand in an error: a name as programs write them, and nothing that a person wrote.
@@ -128,6 +129,10 @@ class _Compiler:
             return f"coalesce(m.{IDS[name]} = ANY(%({ids})s::uuid[]), false)"
         if name == "metadata":
             return self._metadata(value, path)
+        if name == "community":
+            # A row of no community is in none of those named, which must stay true under a not.
+            numbers = self._bound(self._each(value, path, _community))
+            return f"coalesce(m.community = ANY(%({numbers})s::int[]), false)"
         if name in SPANS:
             return self._span(SPANS[name], value, path)
         if name in NUMBERS or name == "pii_tier":
@@ -272,4 +277,10 @@ def _unit(value: Any, path: str) -> float:
 def _tier(value: Any, path: str) -> int:
     if isinstance(value, bool) or not isinstance(value, int) or not 0 <= value <= HIGHEST_PII_TIER:
         _wrong(path, f"This is a whole number from 0 to {HIGHEST_PII_TIER}.")
+    return value
+
+
+def _community(value: Any, path: str) -> int:
+    if isinstance(value, bool) or not isinstance(value, int) or not 1 <= value <= HIGHEST_COMMUNITY:
+        _wrong(path, "This is the number of a community, 1 or higher.")
     return value

@@ -6,8 +6,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final
 
+from memory.services.consolidation.communities import divide_communities
 from memory.services.consolidation.forgetting import forget
 from memory.services.consolidation.groups import Group
+from memory.services.consolidation.knowledge import run as draw_knowledge
 from memory.services.consolidation.sleep import NAME as SLEEP
 from memory.services.consolidation.sleep import sleep_over
 from memory.services.consolidation.stages import Stage
@@ -32,11 +34,13 @@ class Step:
 
 STEPS: Final[Sequence[Step]] = (
     # 1-7: what was stored becomes facts and graph.
+    Step("knowledge", Group.KNOWLEDGE, draw_knowledge),
     # 8-10: what belongs together is linked.
     Step(SLEEP, Group.SLEEP, sleep_over),
     # 11: sessions, days and weeks are summed up.
     # 12: what has faded is archived.
     Step("decay", Group.FORGETTING, forget),
     # 13: the graph is divided into communities.
+    Step("communities", Group.COMMUNITIES, divide_communities),
 )
 """In the order of a run, group by group."""

@@ -29,8 +29,9 @@ from schemathesis.specs.openapi.checks import (
 
 from memory.api.urls import urlpatterns
 from memory.api.views import documentation
-from memory.models import AgentKey, owner_scope
+from memory.models import AgentKey, ExtractionFailure, owner_scope
 from memory.services.actors import Actor, Permission
+from memory.services.clock import now
 from tests.integration.api.conftest import API, Client, remember
 
 CHECKS = [
@@ -70,9 +71,14 @@ def rows(agent: Client, colleague: Client, woman: Client) -> dict[str, str]:
     other = remember(agent, "Alice drinks no coffee.")
     edge = agent.json("post", f"/memories/{memory}/edges", {"target": other}).json()["id"]
     session = agent.json("post", "/turns", {"session": "trip", "turns": [{"text": "hello there"}]}).json()["session_id"]
+    woman.json("post", "/graph/communities")
     with owner_scope(colleague.actor.owner_id):
         key = AgentKey.objects.get(agent_id=colleague.actor.agent_id)
+        ExtractionFailure.objects.create(
+            owner_id=colleague.actor.owner_id, memory_id=memory, code="llm.unusable", failed_at=now()
+        )
     return {
+        "run_id": agent.json("post", "/consolidation/run", {}).json()["id"],
         "memory_id": memory,
         "entity_id": entity,
         "relation_id": relation["id"],
@@ -83,6 +89,7 @@ def rows(agent: Client, colleague: Client, woman: Client) -> dict[str, str]:
         "key_id": str(key.pk),
         "group_id": woman.json("post", "/groups", {"kind": "project", "name": "moon"}).json()["id"],
         "name": "default",
+        "number": "1",
     }
 
 

@@ -65,6 +65,10 @@ BAD: list[tuple[Any, str]] = [
     ({"tier": 1}, "filter.tier"),
     ({"category": "colours"}, "filter.category"),
     ({"category": "x" * 65}, "filter.category"),
+    ({"community": 0}, "filter.community"),
+    ({"community": True}, "filter.community"),
+    ({"community": [3, "4"]}, "filter.community[1]"),
+    ({"community": 2**31}, "filter.community"),
     ({"agent": "me"}, "filter.agent"),
     ({"agent": 7}, "filter.agent"),
     ({"session": "01980000000070008000000000000000"}, "filter.session"),
@@ -129,7 +133,7 @@ HARMLESS = {
     "occurred": {"from": "2026-01-01"}, "created": {"from": "2026-01-01", "until": "2027-01-01"},
     "importance": {"least": 0.5}, "salience": {"most": 1}, "confidence": {"least": 0, "most": 1},
     "pii_tier": {"most": 0}, "valid": True, "and": [{"tag": "x"}], "or": [{"tag": "x"}, {"tag": "y"}],
-    "not": {"tag": "z"},
+    "not": {"tag": "z"}, "community": [1, 2],
 }  # fmt: skip
 
 
