@@ -10,9 +10,7 @@ import re
 from typing import Final
 
 _NAMES: Final = r"think|thinking|thought|thoughts|reasoning|reflection|analysis|scratchpad"
-_BLOCK: Final = re.compile(
-    rf"^[ \t]*<({_NAMES})\b[^<>\n]{{0,80}}>.*?</\1\s*>", re.IGNORECASE | re.DOTALL | re.MULTILINE
-)
+_BLOCK_BEGIN: Final = re.compile(rf"^[ \t]*+<({_NAMES})\b[^<>\n]{{0,80}}>", re.IGNORECASE | re.MULTILINE)
 _OPENED: Final = re.compile(rf"^[ \t]*<(?:{_NAMES})\b[^<>\n]{{0,80}}>.*\Z", re.IGNORECASE | re.DOTALL | re.MULTILINE)
 _CLOSED: Final = re.compile(
     rf"\A.*(?:^[ \t]*</(?:{_NAMES})\s*>|</(?:{_NAMES})\s*>[ \t]*(?:\n|\Z))", re.IGNORECASE | re.DOTALL | re.MULTILINE
@@ -83,9 +81,29 @@ def without_tags(text: str) -> str:
     if _CHANNEL.search(text):
         parts = _FINAL_CHANNEL.split(text)
         text = _CHANNEL_END.sub("", parts[-1]) if len(parts) > 1 else ""
-    text = _BLOCK.sub("", text)
+    text = _without_blocks(text)
     text = _CLOSED.sub("", text)
     return _OPENED.sub("", text).strip()
+
+
+def _without_blocks(text: str) -> str:
+    """Take away what stands between an opening and its closing tag; one pass, however many tags there are."""
+    pieces: list[str] = []
+    position = 0
+    closing = {name: [found.span() for found in _closing(name).finditer(text)][::-1] for name in _NAMES.split("|")}
+    while begin := _BLOCK_BEGIN.search(text, position):
+        ends = closing[begin.group(1).lower()]
+        while ends and ends[-1][0] < begin.end():
+            ends.pop()
+        if not ends:
+            break
+        pieces.append(text[position : begin.start()])
+        position = ends.pop()[1]
+    return "".join([*pieces, text[position:]])
+
+
+def _closing(name: str) -> re.Pattern[str]:
+    return re.compile(rf"</{name}\s*+>", re.IGNORECASE)
 
 
 def spoken_answer(text: str) -> str:
