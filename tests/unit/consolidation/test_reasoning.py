@@ -26,7 +26,7 @@ ANSWERED = {
     "tags in capitals": f"<THINKING>hm</THINKING>\n\n{ANSWER}",
     "first tag swallowed": f"The user has two projects.\n</think>\n\n{ANSWER}",
     "two blocks": f"<think>a</think>\n<reflection>b</reflection>\n{ANSWER}",
-    "many blocks": f"{'<think>a</think>\n' * 3000}{ANSWER}",
+    "many blocks": "<think>a</think>\n" * 3_000 + ANSWER,
     "channels": f"<|channel|>analysis<|message|>hm<|end|><|start|>a<|channel|>final<|message|>{ANSWER}<|return|>",
     "heading": f"Thinking Process:\n\n1. Look at both.\n2. Both wait.\n\n{ANSWER}",
     "heading in bold": f"**Thinking process:**\nThey share a supplier.\n\n{ANSWER}",
