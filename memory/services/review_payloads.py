@@ -31,7 +31,6 @@ EDITABLE: Final[Mapping[str, frozenset[str]]] = {
     ReviewKind.CAUSE: frozenset({"cause", "effect", "cause_entity", "effect_entity"}),
     ReviewKind.MERGE: frozenset(),
     ReviewKind.CONTRADICTION: frozenset(),
-    ReviewKind.SKILL: frozenset(),
 }  # fmt: skip
 """What "edit and approve" may change; which rows a merge or a contradiction is about stays as it is."""
 
@@ -97,10 +96,6 @@ def _name(value: Any) -> Any:
     return canonical(str(value or ""))
 
 
-def _skill(payload: Payload) -> Any:
-    return [payload.get("memory"), _text(payload.get("name"))] if payload.get("name") else dict(payload)
-
-
 _IDENTITIES: Final[Mapping[str, Callable[[Payload], Any]]] = {
     ReviewKind.FACT: lambda payload: [_text(payload.get("text"))],
     ReviewKind.ENTITY: lambda payload: [_name(payload.get("name")), payload.get("type")],
@@ -114,5 +109,4 @@ _IDENTITIES: Final[Mapping[str, Callable[[Payload], Any]]] = {
     ReviewKind.CAUSE: lambda payload: [_text(payload.get("cause")), _text(payload.get("effect"))],
     ReviewKind.MERGE: lambda payload: sorted(str(payload.get(end)) for end in ("first", "second")),
     ReviewKind.CONTRADICTION: lambda payload: [str(payload.get(end)) for end in ("older", "newer")],
-    ReviewKind.SKILL: _skill,
 }

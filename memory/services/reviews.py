@@ -28,7 +28,7 @@ from memory.services.actors import Actor, Permission, Target
 from memory.services.clock import now
 from memory.services.features import require_memory
 from memory.services.graph.writing import checked_unit, cut_text
-from memory.services.review_payloads import checked_payload, payload_hash
+from memory.services.review_payloads import EDITABLE, checked_payload, payload_hash
 
 MOST_EVIDENCE: Final = 20
 MAX_REASON_CHARACTERS: Final = 64
@@ -75,10 +75,13 @@ def open_review(
         The new item; None when the doubt was known.
 
     Raises:
-        InvalidInput, TooLarge: the reason, the confidence or the payload cannot be used.
+        InvalidInput, TooLarge: the kind, the reason, the confidence or the payload cannot be used.
     """
     if not reason or len(reason) > MAX_REASON_CHARACTERS:
         raise InvalidInput("reason is a code of at most 64 characters.", code="reason.invalid", field="reason")
+    if kind not in EDITABLE:
+        # A doubtful skill is a candidate, which nothing relies on.
+        raise InvalidInput(f"kind is one of {', '.join(EDITABLE)}.", code="kind.invalid", field="kind")
     moment = now()
     whole = checked_payload(payload)
     item = ReviewItem(
