@@ -9,6 +9,7 @@ SMALL = 16 * 1024
 FACTOR = 16
 # Below this a measurement says nothing; seconds of processor time.
 FLOOR = 0.003
+ATTEMPTS = 6
 
 
 def assert_linear(function: Callable[[str], object], unit: str) -> None:
@@ -17,10 +18,13 @@ def assert_linear(function: Callable[[str], object], unit: str) -> None:
     Quadratic cost would be 256 times as much, so a factor of four is left for noise; processor time is compared with
     processor time of the same run, never with a clock.
     """
-    small = max(min(_cost(function, unit, SMALL) for _ in range(2)), FLOOR)
     ratios = []
-    for _ in range(3):
-        ratios.append(_cost(function, unit, SMALL * FACTOR) / small)
+    for _ in range(ATTEMPTS):
+        # Side by side, since a busy machine can be slower at one moment than a second before.
+        before = _cost(function, unit, SMALL)
+        large = _cost(function, unit, SMALL * FACTOR)
+        small = max(before, _cost(function, unit, SMALL), FLOOR)
+        ratios.append(large / small)
         if ratios[-1] < 4 * FACTOR:
             return
     raise AssertionError(f"{unit!r} repeated grows {ratios} times at {FACTOR} times the size")
