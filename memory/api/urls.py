@@ -9,6 +9,7 @@ from memory.api.views import (
     choices,
     communities,
     documentation,
+    forgetting,
     graph,
     graph_statements,
     memories,
@@ -23,6 +24,9 @@ app_name = "api"
 urlpatterns = [
     path("memories", memories.MemoriesView.as_view(), name="memories"),
     path("memories/batch", memories.BatchView.as_view(), name="batch"),
+    path("memories/purge", forgetting.PurgeView.as_view(), name="purge"),
+    path("memories/restore", forgetting.RestoreMemoriesView.as_view(), name="restore-memories"),
+    path("retention-policies", forgetting.PoliciesView.as_view(), name="retention-policies"),
     path("memories/<str:memory_id>", memory.MemoryView.as_view(), name="memory"),
     path("memories/<str:memory_id>/archive", memory.ArchiveView.as_view(), name="archive"),
     path("memories/<str:memory_id>/restore", memory.RestoreView.as_view(), name="restore"),

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
-from typing import Final
+from typing import Any, Final
 from uuid import UUID
 
 from memory.errors import InvalidInput, LociError, NotFound
@@ -26,7 +26,7 @@ class BroughtBack:
 
     restored: int = 0
     relations: int = 0
-    refused: list[dict[str, str]] = field(default_factory=list)
+    refused: list[dict[str, Any]] = field(default_factory=list)
     more: bool = False
 
 
@@ -51,7 +51,9 @@ def restore_memories(*, actor: Actor, memory_ids: Sequence[UUID]) -> BroughtBack
         except LociError as error:
             if error.status >= 500:
                 raise
-            found.refused.append({"id": str(memory_id), "code": error.machine_code, "message": error.message})
+            found.refused.append(
+                {"id": str(memory_id), "status": error.status, "code": error.machine_code, "detail": error.message}
+            )
         else:
             found.restored += 1
     return found

@@ -26,6 +26,7 @@ from memory.api.serializers.fields import (
     Words,
     WriteScope,
 )
+from memory.consolidation.strength import strength
 from memory.models import Kind, Memory, Status, SummaryLevel, Tier
 from memory.services.actors import written_scope
 from memory.services.clock import now
@@ -264,10 +265,31 @@ class MemorySerializer(serializers.Serializer[Any]):
 
 
 class CountedMemorySerializer(MemorySerializer):
-    """One memory, with how often it was used."""
+    """One memory, with how often it was used and how strong it is.
+
+    Its context gives the `uses` of the memories by id and the owner's retention `policy`.
+    """
 
     access_count = serializers.SerializerMethodField(help_text="How often it was recalled or stated again.")
     last_accessed = serializers.SerializerMethodField()
+    strength = serializers.SerializerMethodField(
+        help_text="What time has left of its importance and its uses have added, 0 to 1; null looked at from the past."
+    )
+
+    def get_strength(self, row: Memory) -> float | None:
+        """Compute the strength that the retention policy goes by."""
+        if self.context.get("at") is not None:
+            return None
+        count, last = self._use(row)
+        found = strength(
+            importance=row.importance,
+            created_at=row.created_at,
+            last_accessed=last,
+            access_count=count,
+            half_life_days=self.context["policy"].half_life_days,
+            moment=now(),
+        )
+        return round(found, 6)
 
     def get_access_count(self, row: Memory) -> int:
         """Give the count of uses that the view has looked up."""

@@ -29,6 +29,7 @@ from memory.services.actors import UNSET, Permission
 from memory.services.drafts import Draft
 from memory.services.memories import ListRequest, accesses, list_memories
 from memory.services.remember import MAX_BATCH, remember, remember_many
+from memory.services.retention_policies import policy_of
 
 
 class MemoriesView(LociView):
@@ -78,8 +79,13 @@ class MemoriesView(LociView):
             position=lambda row: (row.created_at, row.pk),
         )
         uses = accesses(actor=self.actor, memory_ids=[row.pk for row in rows]) if rows else {}
-        shown = {"most_characters": query.get("max_text_characters", SHOWN_CHARACTERS), "at": query.get("as_of")}
-        items = CountedMemorySerializer(rows, many=True, context={"uses": uses, **shown}).data
+        context = {
+            "uses": uses,
+            "policy": policy_of(self.actor),
+            "most_characters": query.get("max_text_characters", SHOWN_CHARACTERS),
+            "at": query.get("as_of"),
+        }
+        items = CountedMemorySerializer(rows, many=True, context=context).data
         return Response({"items": items, "next": following})
 
     @idempotent

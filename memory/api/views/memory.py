@@ -28,6 +28,7 @@ from memory.models import Memory, Status
 from memory.services.actors import UNSET, Actor, Permission
 from memory.services.changes import change_memory
 from memory.services.memories import accesses, get_memory, history, sources, stored_version
+from memory.services.retention_policies import policy_of
 from memory.services.retirement import archive_memory, delete_memory, restore_memory
 
 
@@ -158,7 +159,8 @@ def memory_answer(actor: Actor, row: Memory, *, status: int = 200, at: datetime 
     """
     if Permission.READ in actor.permissions:
         uses: dict[Any, Any] = accesses(actor=actor, memory_ids=[row.pk])
-        body = CountedMemorySerializer(row, context={"uses": uses, "at": at}).data
+        context = {"uses": uses, "at": at, "policy": policy_of(actor)}
+        body = CountedMemorySerializer(row, context=context).data
     else:
         body = BriefMemorySerializer(row).data
     return Response(body, status=status, headers={"ETag": etag(row.version)})
