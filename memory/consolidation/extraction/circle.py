@@ -1,0 +1,70 @@
+"""Finds the people and animals of somebody's circle where a text names them: "my sister Jule", "a cat named Luna"."""
+
+from __future__ import annotations
+
+import re
+from typing import Final, NamedTuple
+
+from memory.consolidation.extraction.words.noise import NOISE
+from memory.consolidation.extraction.words.people import PETS, RELATIVES, SPOUSES
+from memory.consolidation.extraction.words.things import NATIONAL
+from memory.text.timewords import CALENDAR_WORDS
+
+_NAME: Final = r"(?P<name>(?-i:[A-Z])[\w-]+(?:\s(?-i:[A-Z])[\w-]+)?)"
+_RELATIVE: Final = re.compile(
+    rf"\b(?:my|our)\s+(?:(?:older|younger|elder|big|little|twin|best|old|eldest|youngest|oldest|late|"
+    rf"good|close|new)\s+)?"
+    rf"(?P<kind>{'|'.join(sorted(RELATIVES, key=len, reverse=True))})(?:,\s*|\s+(?:is\s+)?(?:named|"
+    rf"called)\s+|'s\s+name\s+is\s+|\s+is\s+|\s+){_NAME}",
+    re.IGNORECASE,
+)
+_PET: Final = re.compile(
+    rf"\b(?P<whose>my|our|an?|new|the|her|his|"
+    rf"their)\s+(?:[\w-]+\s+){{0,2}}?(?P<kind>{'|'.join(sorted(PETS, key=len, reverse=True))})"
+    rf"(?P<link>,\s*|\s+(?:is\s+)?(?:named|called)\s+(?:him\s+|her\s+|it\s+)?|'s\s+name\s+is\s+|\s+){_NAME}",
+    re.IGNORECASE,
+)
+
+
+class Kin(NamedTuple):
+    """Somebody of the circle: the name, the kind, the label that leads there, and where the name stands."""
+
+    name: str
+    kind: str
+    label: str
+    is_pet: bool
+    start: int
+    end: int
+
+
+def circle(text: str) -> list[Kin]:
+    """List the named people and animals that are said to belong to the speaker, in order, at most ten."""
+    found: list[Kin] = []
+    for match in _RELATIVE.finditer(text):
+        kind = RELATIVES[match["kind"].casefold()]
+        label = "married_to" if kind in SPOUSES else f"has_{kind}"
+        _add(found, match, kind, label, is_pet=False)
+    for match in _PET.finditer(text):
+        own = match["whose"].casefold() in ("my", "our", "a", "an", "new")
+        named = (
+            "named" in match["link"].casefold() or "called" in match["link"].casefold() or "name is" in match["link"]
+        )
+        if own and (named or match["whose"].casefold() in ("my", "our")):
+            _add(found, match, match["kind"].casefold(), "has_pet", is_pet=True)
+    return found[:10]
+
+
+def _add(found: list[Kin], match: re.Match[str], kind: str, label: str, *, is_pet: bool) -> None:
+    name = match["name"]
+    words = [word.casefold() for word in name.split()]
+    if (
+        words[0] in NOISE
+        or words[0] in CALENDAR_WORDS
+        or words[0] in NATIONAL
+        or name.isupper()
+        or words[0] in ("i", "i'm")
+    ):
+        return
+    if len(words) > 1 and (words[1] in NOISE or words[1] in CALENDAR_WORDS):
+        name = name.split()[0]
+    found.append(Kin(name, kind, label, is_pet, match.start("name"), match.start("name") + len(name)))
