@@ -20,7 +20,7 @@ from memory.models import DueWork, EmbeddingSpace, SpaceState
 from memory.providers.composition import embedder, reranker, vault_used_before
 from memory.services.clock import now
 from memory.services.findings import Finding, worst
-from memory.services.jobs import RUN_DUE_WORK
+from memory.services.jobs import CONSOLIDATE_DUE, CONSOLIDATION, RUN_DUE_WORK
 from memory.services.schema import schema_state
 
 OLDEST_SERVER: Final = 150000
@@ -29,6 +29,8 @@ PLAN_CACHE_MODE: Final = "force_custom_plan"
 # The schedule comes every minute; one missed round is no sign of trouble yet.
 SILENCE: Final = timedelta(minutes=3)
 LATE: Final = timedelta(minutes=15)
+# Runs make way for users' work and wait for one another.
+RUNS_LATE: Final = timedelta(minutes=30)
 LITTLE_SPACE: Final = 1024**3
 NO_SPACE: Final = 100 * 1024**2
 
@@ -42,8 +44,10 @@ ROLE_SQL: Final = """
 WORK_SQL: Final = """
     SELECT (SELECT count(*) FROM memory_duework WHERE job = %(vectors)s),
            (SELECT count(*) FROM memory_duework WHERE job = %(tokens)s),
-           (SELECT min(due_at) FROM memory_duework),
-           (SELECT max(stopped) FROM django_q_task WHERE success AND func = %(task)s),
+           (SELECT min(due_at) FROM memory_duework WHERE job <> ALL(%(consolidation)s)),
+           (SELECT min(due_at) FROM memory_duework WHERE job = ANY(%(consolidation)s)),
+           (SELECT count(*) FROM memory_duework WHERE job = %(retry)s),
+           (SELECT max(stopped) FROM django_q_task WHERE success AND func = ANY(%(tasks)s)),
            (SELECT ARRAY[provider, model, dimension::text] FROM memory_embeddingspace WHERE state = %(active)s),
            EXISTS (SELECT FROM memory_owner)
 """
@@ -57,6 +61,8 @@ class _Work:
     owners_waiting_for_vectors: int
     owners_waiting_for_tokens: int
     oldest_due: datetime | None
+    oldest_run_due: datetime | None
+    owners_whose_run_failed: int
     last_run: datetime | None
     space: Sequence[str] | None
     owners: bool
@@ -99,7 +105,7 @@ def _database_findings() -> tuple[list[Finding], _Work | None]:
         if schema.status == "failing":
             return findings, None
         work = _work()
-        return [*findings, _embedder(work.space), _vectors(work), _worker(work)], work
+        return [*findings, _embedder(work.space), _vectors(work), _worker(work), _consolidation(work)], work
     except (DatabaseError, InterfaceError) as error:
         failing = Finding(
             "database",
@@ -176,7 +182,9 @@ def _work() -> _Work:
             {
                 "vectors": DueWork.VECTORS,
                 "tokens": DueWork.TOKENS,
-                "task": RUN_DUE_WORK,
+                "consolidation": list(CONSOLIDATION),
+                "retry": DueWork.CONSOLIDATE_RETRY,
+                "tasks": [RUN_DUE_WORK, CONSOLIDATE_DUE],
                 "active": str(SpaceState.ACTIVE),
             },
         )
@@ -235,6 +243,17 @@ def _worker(work: _Work) -> Finding:
         minutes = int((moment - work.oldest_due).total_seconds() // 60)
         return Finding(name, "degraded", f"Work has been waiting for {minutes} minutes.", "See the worker's log lines.")
     return Finding(name, "ok", "The worker reports.")
+
+
+def _consolidation(work: _Work) -> Finding:
+    name, remedy = "consolidation", "python3 manage.py consolidation status"
+    failed, moment = work.owners_whose_run_failed, now()
+    if failed:
+        return Finding(name, "degraded", f"The last run of {failed} owners failed and is tried again.", remedy)
+    if work.oldest_run_due is not None and moment - work.oldest_run_due > RUNS_LATE:
+        minutes = int((moment - work.oldest_run_due).total_seconds() // 60)
+        return Finding(name, "degraded", f"A run has been waiting for {minutes} minutes.", remedy)
+    return Finding(name, "ok", "No run is late.")
 
 
 def _keys(*, owners: bool) -> Finding:

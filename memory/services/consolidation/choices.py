@@ -2,19 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
-from importlib import import_module
-from typing import Any, Final, cast
+from typing import Any, Final
 
 from django.conf import settings as installation
 
+from memory.consolidation.extraction import rules_extractor
+from memory.consolidation.extraction.llm import LlmExtractor
 from memory.ports import Extractor, LanguageModel
-from memory.providers.composition import language_model, stays_here
+from memory.providers.composition import CONSOLIDATION, language_model, stays_here
 from memory.services.consolidation.groups import Group
 
-COMPONENTS: Final = ("memory_consolidation", "memory_compact")
-"""The parts of consolidation that ask a model, by the names that `LLM_ROUTES` knows."""
 UNAVAILABLE: Final = "extractor.unavailable"
 
 
@@ -54,26 +53,13 @@ def tools_of(settings: Mapping[str, Any]) -> Tools:
     """
     wished = settings["consolidation_extractor"]
     model = language_model() if installation.LLM_BASE_URL else None
-    local = model is None or all(stays_here(model, component) for component in COMPONENTS)
+    local = model is None or all(stays_here(model, component) for component in CONSOLIDATION)
     notes: list[str] = []
     extractor: Extractor | None = None
     if wished == "llm" and model is not None:
-        extractor = _part("llm_extractor")(model, local=local)
-    elif wished == "spacy":
-        extractor = _spacy()
+        extractor = LlmExtractor(model, local=local)
     if extractor is None:
-        extractor = _part("rules_extractor")()
+        extractor = rules_extractor()
         if wished != "rules":
             notes.append(UNAVAILABLE)
     return Tools(extractor, model, everywhere=wished == "llm", asleep=settings["sleep"], local=local, notes=notes)
-
-
-def _spacy() -> Extractor | None:
-    try:
-        return _part("spacy_extractor")()
-    except ImportError:
-        return None
-
-
-def _part(name: str) -> Callable[..., Extractor]:
-    return cast("Callable[..., Extractor]", getattr(import_module("memory.consolidation.extraction"), name))

@@ -10,6 +10,7 @@ from django.db import connection
 from django.db.models import QuerySet
 
 from memory.models import ConsolidationRun, Kind, Role, RunState, Status, current_owner
+from memory.services.clock import now
 from memory.services.consolidation.cadence import Situation
 from memory.services.consolidation.groups import MORE, Group
 from memory.services.consolidation.reports import STOPPED, WAITING
@@ -62,7 +63,13 @@ SITUATION: Final = f"""
         WHERE s.owner_id = %(owner)s AND s.turn_count > 0 AND s.next_position > s.summarised_until
     ) AS s
 """
-BACKLOG: Final = f"SELECT count(*), coalesce(sum(octet_length(m.text)), 0) FROM memory_memory m WHERE {WAITS}"
+BACKLOG: Final = f"""
+    SELECT count(*), coalesce(sum(octet_length(m.text)), 0) FROM memory_memory m
+    WHERE {WAITS} AND NOT EXISTS (
+        SELECT FROM memory_extractionfailure f WHERE f.owner_id = m.owner_id AND f.memory_id = m.id
+          AND (f.next_at IS NULL OR f.next_at > %(now)s)
+    )
+"""
 
 
 def look(settings: Mapping[str, Any]) -> Situation:
@@ -88,12 +95,13 @@ def look(settings: Mapping[str, Any]) -> Situation:
 
 
 def backlog() -> tuple[int, int]:
-    """Count the current owner's rows from which nothing was drawn yet, and their bytes as they are stored.
+    """Count the current owner's rows that the next run would draw from, and their bytes as they are stored.
 
-    Reads all of these rows' entries, so it is for pages that somebody asks for.
+    What failed and is not tried again now is not among them. Reads all of these rows' entries, so it is for the end of
+    a run and for pages that somebody asks for.
     """
     with connection.cursor() as cursor:
-        cursor.execute(BACKLOG, _waiting())
+        cursor.execute(BACKLOG, {**_waiting(), "now": now()})
         rows, stored = cursor.fetchone()
     return rows, int(stored)
 

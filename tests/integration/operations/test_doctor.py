@@ -142,6 +142,25 @@ class TestHealth:
         DueWork.objects.create(owner_id=alice.owner_id, job=DueWork.ERASE, due_at=now() - timedelta(hours=1))
         assert checks()["worker"]["status"] == "degraded"
 
+    def test_runs_that_wait_are_no_sign_of_a_missing_worker(self, checks: Callable[[], Any], alice: Actor) -> None:
+        _report(0)
+        hours = now() - timedelta(hours=1)
+        work = DueWork.objects.create(owner_id=alice.owner_id, job=DueWork.CONSOLIDATE, due_at=hours)
+        found = checks()
+        assert (found["worker"]["status"], found["consolidation"]["status"]) == ("ok", "degraded")
+        work.due_at = now() - timedelta(minutes=20)
+        work.save()
+        assert checks()["consolidation"]["status"] == "ok"
+
+    def test_a_run_that_failed(self, checks: Callable[[], Any], alice: Actor) -> None:
+        later = now() + timedelta(minutes=5)
+        DueWork.objects.create(owner_id=alice.owner_id, job=DueWork.CONSOLIDATE_RETRY, due_at=later)
+        assert checks()["consolidation"] == {
+            "name": "consolidation",
+            "status": "degraded",
+            "detail": "The last run of 1 owners failed and is tried again.",
+        }
+
     def test_vectors_that_wait(self, checks: Callable[[], Any], alice: Actor) -> None:
         DueWork.objects.create(owner_id=alice.owner_id, job=DueWork.VECTORS, due_at=now())
         assert checks()["vectors"]["status"] == "degraded"
