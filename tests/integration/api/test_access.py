@@ -12,9 +12,10 @@ from pytest_django import Settings
 
 from memory.api.urls import urlpatterns
 from memory.api.views.base import LociView
-from memory.models import AgentKey, owner_scope
+from memory.models import AgentKey, ExtractionFailure, owner_scope
 from memory.services.actors import Actor, Permission
 from memory.services.agents import pause_agent
+from memory.services.clock import now
 from tests.integration.api.conftest import Client, client_of, problem, remember
 
 Maker = Callable[..., Client]
@@ -56,6 +57,12 @@ ENDPOINTS: list[Entry] = [
     ("post", "/graph/causes", {"cause": "x", "effect": "y"}, Permission.WRITE),
     ("post", "/graph/query", {"question": "What about Alice?"}, Permission.READ),
     ("get", "/graph/stats", None, Permission.READ),
+    ("get", "/consolidation", None, Permission.READ),
+    ("post", "/consolidation/run", {}, Permission.WRITE),
+    ("get", "/consolidation/runs", None, Permission.READ),
+    ("get", "/consolidation/runs/{run}", None, Permission.READ),
+    ("get", "/consolidation/failures", None, Permission.READ),
+    ("post", "/consolidation/failures/{memory}/retry", None, Permission.WRITE),
     ("post", "/turns", {"session": "s", "turns": [{"text": "x"}]}, Permission.WRITE),
     ("get", "/sessions", None, Permission.READ),
     ("get", "/sessions/{session}", None, Permission.READ),
@@ -90,7 +97,7 @@ WITHOUT_MEMORY = ("/settings", "/agents", "/keys", "/groups")
 every_endpoint = pytest.mark.parametrize(
     ("method", "path", "body", "permission"), ENDPOINTS, ids=[f"{m} {p}" for m, p, _, _ in ENDPOINTS]
 )
-NAMES = ("memory", "session", "recall", "agent", "key", "group", "edge", "entity", "relation")
+NAMES = ("memory", "session", "recall", "agent", "key", "group", "edge", "entity", "relation", "run")
 
 
 @pytest.fixture
@@ -105,7 +112,11 @@ def rows(agent: Client, colleague: Client, woman: Client) -> dict[str, str]:
     turns = agent.json("post", "/turns", {"session": "trip", "turns": [{"text": "hello there"}]}).json()
     with owner_scope(colleague.actor.owner_id):
         key = AgentKey.objects.get(agent_id=colleague.actor.agent_id)
+        ExtractionFailure.objects.create(
+            owner_id=colleague.actor.owner_id, memory_id=memory, code="llm.unusable", failed_at=now()
+        )
     return {
+        "run": agent.json("post", "/consolidation/run", {}).json()["id"],
         "memory": memory,
         "other": other,
         "edge": edge["id"],
