@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import Final
 
 from memory.text.signals import names
@@ -56,7 +56,11 @@ _NUMBERS: Final = {word: str(number) for number, word in enumerate(_COUNTING.spl
 
 def says_the_same(one: str, other: str) -> bool:
     """Tell whether two statements say the same in nearly the same words; cost is linear in their length."""
-    first, second = content(one), content(other)
+    return equal_content(content(one), content(other))
+
+
+def equal_content(first: Sequence[str], second: Sequence[str]) -> bool:
+    """Tell whether the words that say something, see `content`, are the same in the same order or turned round."""
     if not first or len(first) != len(second):
         return False
     if first == second:
@@ -93,10 +97,17 @@ def adds_detail(new: str, known: str, *, apart_from: Iterable[str] = ()) -> bool
 
 
 def _details(text: str) -> set[str]:
-    plain = unicodedata.normalize("NFKC", text.translate(_APOSTROPHES))
-    told = {word.casefold() for word in _WORD.findall(plain)}
+    plain = unicodedata.normalize("NFKC", text.translate(_APOSTROPHES)).strip()
+    told = {word.casefold() for word in _WORD.findall(plain)} - {"am"}
     exact = {word for word in told if word in CALENDAR_WORDS or any(map(str.isdigit, word))}
-    return exact | {_NUMBERS[word] for word in told if word in _NUMBERS and word != "one"} | set(names(text))
+    return (
+        exact
+        | {_NUMBERS[word] for word in told if word in _NUMBERS and word != "one"}
+        | set(
+            # Its first word has a capital whatever it is.
+            names(plain[:1].lower() + plain[1:])
+        )
+    )
 
 
 def _forms(word: str) -> list[str]:

@@ -12,7 +12,7 @@ from uuid import UUID
 from django.db import connection
 
 from memory.consolidation.contradiction import Held
-from memory.consolidation.paraphrases import LEAST_COSINE, adds_detail, says_the_same
+from memory.consolidation.paraphrases import LEAST_COSINE, adds_detail, content, equal_content, says_the_same
 from memory.crypto.keyring import keyring
 from memory.errors import InvalidInput, KeysUnavailable, TooLarge
 from memory.models import Kind, Memory, MemorySource, Status, Tier, Visibility, current_owner, owner_scope
@@ -33,6 +33,9 @@ STATED: Final = frozenset({Kind.FACT, Kind.PREFERENCE, Kind.DECISION, Kind.INSTR
 MOST_TOPICS: Final = 20
 _SENTENCE_END: Final = re.compile(r"[.!?。！？](?:\s|$)|\n")
 
+MOST_ALIKE: Final = 40
+"""Nearest statements whose words are compared with those of one fact."""
+
 # Every vector of the owner's statements in the scope is compared: the nearest of all owners would leave a small one
 # with nothing. Both sides are made once, since the planner would cast the vectors again for each pair.
 LIKE: Final = """
@@ -44,8 +47,9 @@ LIKE: Final = """
     ), asked AS MATERIALIZED (
         SELECT a.place, a.vec::halfvec AS vec FROM unnest(%(places)s::integer[], %(vectors)s::text[]) AS a (place, vec)
     )
-    SELECT a.place, m.memory_id FROM asked a JOIN mine m ON (m.vec <=> a.vec) <= %(most)s
-    ORDER BY a.place, m.vec <=> a.vec, m.memory_id
+    SELECT a.place, near.memory_id FROM asked a CROSS JOIN LATERAL (
+        SELECT m.memory_id, m.vec <=> a.vec AS distance FROM mine m ORDER BY 2, 1 LIMIT %(each)s
+    ) near WHERE near.distance <= %(most)s ORDER BY a.place, near.distance, near.memory_id
 """
 
 
@@ -172,6 +176,7 @@ class _Known:
     vectors: Vectors | None
     places: dict[int, int]
     added: dict[UUID, int] = field(default_factory=dict)
+    contents: dict[UUID, list[str]] = field(default_factory=dict)
 
     @classmethod
     def load(cls, prepared: Prepared, places: Sequence[int], target: Target) -> _Known:
@@ -208,11 +213,8 @@ class _Known:
                     return claimant
         candidates: list[UUID] = list(self.alike.get(place, ()))
         candidates += [other for other in self.added if self._near(place, other)]
-        for memory_id in candidates:
-            text = self._text(memory_id)
-            if text is not None and says_the_same(one.ready.text, text):
-                return memory_id
-        return None
+        mine = content(one.ready.text) if candidates else []
+        return next((memory_id for memory_id in candidates if equal_content(mine, self._content(memory_id))), None)
 
     def add(self, place: int, one: Fact, row: Memory) -> None:
         """Note a fact that becomes a memory."""
@@ -229,6 +231,11 @@ class _Known:
         except KeysUnavailable:
             # A damaged row says nothing that could be compared.
             return None
+
+    def _content(self, memory_id: UUID) -> list[str]:
+        if memory_id not in self.contents:
+            self.contents[memory_id] = content(self._text(memory_id) or "")
+        return self.contents[memory_id]
 
     def _near(self, place: int, memory_id: UUID) -> bool:
         first, second = self.places.get(place), self.places.get(self.added[memory_id])
@@ -290,6 +297,7 @@ def _alike(prepared: Prepared, places: Sequence[int], target: Target) -> dict[in
                 "places": list(places),
                 "vectors": [vector_text(embedded.vectors[prepared.vectors[place]]) for place in places],
                 "most": 1 - LEAST_COSINE,
+                "each": MOST_ALIKE,
             },
         )
         for place, memory_id in cursor.fetchall():
