@@ -10,9 +10,13 @@ from memory.services.consolidation.communities import divide_communities
 from memory.services.consolidation.forgetting import forget
 from memory.services.consolidation.groups import Group
 from memory.services.consolidation.knowledge import run as draw_knowledge
+from memory.services.consolidation.patterns import find_patterns
+from memory.services.consolidation.reflection import reflect
+from memory.services.consolidation.skill_learning import learn_skills
 from memory.services.consolidation.sleep import NAME as SLEEP
 from memory.services.consolidation.sleep import sleep_over
 from memory.services.consolidation.stages import Stage
+from memory.services.consolidation.summaries import summarise
 
 __all__ = ["STEPS", "Group", "Step"]
 
@@ -37,7 +41,11 @@ STEPS: Final[Sequence[Step]] = (
     Step("knowledge", Group.KNOWLEDGE, draw_knowledge),
     # 8-10: what belongs together is linked.
     Step(SLEEP, Group.SLEEP, sleep_over),
+    Step("patterns", Group.SLEEP, find_patterns),
     # 11: sessions, days and weeks are summed up.
+    Step("summaries", Group.SUMMARIES, summarise),
+    Step("reflection", Group.SUMMARIES, reflect),
+    Step("skills", Group.SUMMARIES, learn_skills),
     # 12: what has faded is archived.
     Step("decay", Group.FORGETTING, forget),
     # 13: the graph is divided into communities.
