@@ -20,6 +20,8 @@ from memory.services.consolidation.summaries import summarise
 
 __all__ = ["STEPS", "Group", "Step"]
 
+LONGEST_NAME: Final = 24
+
 
 @dataclass(frozen=True, slots=True)
 class Step:
@@ -34,6 +36,11 @@ class Step:
     name: str
     group: Group
     stage: Stage
+
+    def __post_init__(self) -> None:
+        """Refuse a name for which the run's row has no room."""
+        if not 1 <= len(self.name) <= LONGEST_NAME:
+            raise ValueError(f"a stage's name has 1 to {LONGEST_NAME} characters")
 
 
 STEPS: Final[Sequence[Step]] = (
