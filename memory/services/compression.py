@@ -22,7 +22,6 @@ from memory.models import AuditEvent, EdgeKind, Kind, Memory, MemoryEdge, Role, 
 from memory.services.actors import UNSET, Actor, Permission, Target, read_scopes
 from memory.services.bringing_back import restore_memories
 from memory.services.clock import now
-from memory.services.consolidation.asked import COMPONENT
 from memory.services.consolidation.choices import tools_of
 from memory.services.consolidation.derived import ABOUT, ORIGIN, Derivation, link, made_here, prepare, write
 from memory.services.drafts import Draft
@@ -36,6 +35,7 @@ from memory.services.writing import remove_from_indexes
 from memory.text import limits
 
 SOURCE: Final = f"{ORIGIN}/compression"
+COMPONENT: Final = "memory_summaries"
 REASON: Final = "compressed"
 LEAST_AT_ALL: Final = 2
 MOST_AT_ONCE: Final = 500

@@ -10,7 +10,13 @@ from memory.services.consolidation.stages import StageContext, StageReport
 
 T = TypeVar("T")
 
-COMPONENT: Final = "memory_consolidation"
+COMPONENTS: Final[Mapping[str, str]] = {
+    "summaries": "memory_summaries",
+    "reflection": "memory_reflection",
+    "skills": "memory_skills",
+    "patterns": "memory_sleep",
+}
+"""The part of Loci as which each stage asks, by the name of its report; keys of `LLM_ROUTES`."""
 BY_MODEL: Final = "way:llm"
 BY_RULES: Final = "way:rules"
 
@@ -51,7 +57,7 @@ def _asked(context: StageContext, report: StageReport, ask: Callable[[Asking], A
         note_way(report, BY_RULES)
         return None
     try:
-        answer = ask(Asking(context.model, component=COMPONENT, local=context.local))
+        answer = ask(Asking(context.model, component=COMPONENTS[report.name], local=context.local))
     except Unanswered as error:
         context.spend(error.usage)
         report.count("llm_failures")
