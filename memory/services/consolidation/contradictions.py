@@ -25,10 +25,10 @@ from memory.services.actors import Target
 from memory.services.consolidation.claims import memories_against
 from memory.services.consolidation.derived import made_here
 from memory.services.consolidation.stages import SKIPPED, StageContext, StageReport
+from memory.services.retirement import CONTRADICTED
 from memory.services.reviews import open_review
 from memory.services.writing import remove_from_indexes
 
-REASON: Final = "contradicted"
 OFF: Final = "off"
 ENFORCE: Final = "enforce"
 
@@ -113,7 +113,7 @@ def _retire(context: StageContext, retirements: Sequence[Retirement]) -> int:
                 actor=context.actor.label,
                 sealed_for=row.sealing_agent_id,
                 scope=row.scope,
-                reason=REASON,
+                reason=CONTRADICTED,
                 created_at=moment,
             )
             for row in rows
@@ -123,7 +123,7 @@ def _retire(context: StageContext, retirements: Sequence[Retirement]) -> int:
     for row in rows:
         until = due[row.pk].until
         row.valid_until = until if row.valid_until is None else min(row.valid_until, until)
-        row.status, row.archive_reason, row.archived_at = Status.SUPERSEDED, REASON, moment
+        row.status, row.archive_reason, row.archived_at = Status.SUPERSEDED, CONTRADICTED, moment
         row.retracted_at, row.updated_at = moment, moment
         row.version += 1
         row.save(
@@ -139,7 +139,7 @@ def _retire(context: StageContext, retirements: Sequence[Retirement]) -> int:
                 verb="supersede",
                 object_kind="memory",
                 object_id=row.pk,
-                reason=REASON,
+                reason=CONTRADICTED,
                 created_at=moment,
             )
             for row in rows

@@ -95,7 +95,7 @@ def select(context: StageContext, report: StageReport) -> list[Batch]:
             full = False
             for row in page:
                 try:
-                    if row.kind in MADE_HERE or row.role in UNHEARD or made_here(row):
+                    if _is_ours(row):
                         unheard.append(row.pk)
                         continue
                     text = without_blocks(row.text)
@@ -118,6 +118,11 @@ def select(context: StageContext, report: StageReport) -> list[Batch]:
     for name, count in (("skipped_kind", len(unheard)), ("skipped_recalled", len(ours)), ("closed", len(closed))):
         report.count(name, count)
     return filling.batches
+
+
+def _is_ours(row: Memory) -> bool:
+    """Tell whether a row says nothing that could be drawn; what a person has changed since it was made does."""
+    return row.kind in MADE_HERE or row.role in UNHEARD or (made_here(row) and row.version == 1)
 
 
 def mark_extracted(memory_ids: Iterable[UUID], moment: datetime) -> None:
