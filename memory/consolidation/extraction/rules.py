@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from itertools import combinations
-from typing import Final
+from typing import Final, NamedTuple
 
 from memory.consolidation.extraction.answers import MAX_BEFORE, completed
 from memory.consolidation.extraction.causes import causal_link
@@ -26,6 +26,13 @@ MAX_PARTICIPANTS: Final = 6
 PAIR_WEIGHT: Final = 0.2
 MOST_IN_SENTENCE: Final = 5
 """Names of one sentence that are paired with each other."""
+
+
+class Known(NamedTuple):
+    """What the texts of one call tell of names, in small letters: who speaks, and what has a capital in a sentence."""
+
+    people: set[str]
+    inside: set[str]
 
 
 class RulesExtractor:
@@ -60,6 +67,7 @@ class RulesExtractor:
         spoken = [sentences(text) for text in texts]
         people = {word for passage in heard for word in (passage.speaker or "").casefold().split()}
         inside = set[str]().union(*(inner_capitals(text, said) for text, said in zip(texts, spoken, strict=True)))
+        known = Known(people, inside)
         for passage in heard:
             if len(passage.text) > MAX_CHARACTERS:
                 gathered.left_out["extraction.characters"] += len(passage.text) - MAX_CHARACTERS
@@ -68,15 +76,25 @@ class RulesExtractor:
                 passage=passage,
                 text=text,
                 sentences=said,
-                mentions=self._mentions(text, said, people, inside),
+                mentions=named,
                 speaker=speaker_of(passage),
                 moment=passage.occurred_at,
             )
-            for passage, text, said in zip(heard, texts, spoken, strict=True)
+            for passage, text, said, named in zip(heard, texts, spoken, self.named(texts, spoken, known), strict=True)
         ]
 
-    def _mentions(self, text: str, said: list[Sentence], people: set[str], inside: set[str]) -> list[Mention]:
-        return find_mentions(text, said, people=people, inside=inside)
+    def named(self, texts: Sequence[str], spoken: Sequence[list[Sentence]], known: Known) -> list[list[Mention]]:
+        """List what each text names, in order.
+
+        Args:
+            texts: the parts that are read.
+            spoken: their sentences.
+            known: what is known of names from all of them.
+        """
+        return [
+            find_mentions(text, said, people=known.people, inside=known.inside)
+            for text, said in zip(texts, spoken, strict=True)
+        ]
 
 
 def draw(gathered: Gathered, reading: Reading) -> None:

@@ -30,7 +30,7 @@ _SURELY_GERMAN: Final = re.compile(
 )
 _JOINING: Final = word_set("of the de la del da do dos das du des van von der den di el y & for in")
 _STOP: Final = STOP_WORDS["english"]
-_SHORT_DAYS: Final = word_set("mon tue tues wed thu thur thurs fri sat sun")
+SHORT_DAYS: Final = word_set("mon tue tues wed thu thur thurs fri sat sun")
 _LISTED: Final = ORGANIZATIONS | TOOLS | PLACES
 _HOLIDAYS: Final = word_set("good black easter palm cyber ash fat boxing")
 _ENDS_COMMON: Final = ("ing", "ly", "tion", "ness", "ment", "ies", "ings", "ful", "less", "ous", "able", "ence", "ance")
@@ -261,7 +261,7 @@ def _names_alone(token: Token, opens: bool, known: AbstractSet[str], after: Toke
     bare = token.text.casefold()
     if len(bare) < 2 and bare != "r":
         return False
-    if bare in NATIONAL or bare in CALENDAR_WORDS or bare in _SHORT_DAYS or bare in HONORIFICS or bare in TOPICS:
+    if bare in NATIONAL or bare in CALENDAR_WORDS or bare in SHORT_DAYS or bare in HONORIFICS or bare in TOPICS:
         return False
     if bare in TOOLS or bare in ORGANIZATIONS or bare in PLACES:
         return not (opens and bare in NOISE) and bare not in _STOP
