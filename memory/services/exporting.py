@@ -10,14 +10,18 @@ from typing import Any, Final
 from uuid import UUID
 
 from memory.errors import InvalidInput
-from memory.models import Memory, Status, owner_scope
+from memory.models import Memory, owner_scope
 from memory.services.actors import Actor, Permission
 from memory.services.clock import now
 from memory.services.features import require_memory
+from memory.services.graph.exporting import graph_parts, readable_memories
 from memory.services.opening import opened
 from memory.services.sessions import own_sessions
 
-FORMAT: Final = "loci-export/1"
+FORMAT: Final = "loci-export/2"
+FORMER: Final = frozenset({"loci-export/1"})
+"""Formats that an import takes besides: the first one had no graph."""
+
 PAGE: Final = 500
 BATCH: Final = 100
 MOST_ITEMS: Final = 20_000
@@ -34,7 +38,8 @@ def export_stream(*, actor: Actor, form: str = "loci") -> Iterator[str]:
 
     Args:
         actor: who exports; only what it may read is in the document.
-        form: `loci` (everything that an import needs) or `engram` (content, category, importance 1-10, created_at).
+        form: `loci` (everything that an import needs, the graph too) or `engram` (content, category, importance 1-10,
+            created_at).
 
     Raises:
         PermissionRefused: the permission `transfer` is missing.
@@ -50,7 +55,7 @@ def export_stream(*, actor: Actor, form: str = "loci") -> Iterator[str]:
 def _pieces(actor: Actor, form: str) -> Iterator[str]:
     describe = _own_item if form == "loci" else _engram_item
     with owner_scope(actor.owner_id):
-        total = _readable(actor).count()
+        total = readable_memories(actor).count()
         labels = {row.pk: row.label for row in own_sessions(actor)}
     head: dict[str, Any] = {"exportedAt": _moment(now()), "source": SEED_SOURCE, "totalMemories": total}
     if form == "loci":
@@ -60,7 +65,7 @@ def _pieces(actor: Actor, form: str) -> Iterator[str]:
     first = True
     while True:
         with owner_scope(actor.owner_id):
-            rows = _readable(actor).order_by("pk")
+            rows = readable_memories(actor).order_by("pk")
             page = opened(list((rows.filter(pk__gt=last) if last else rows)[:PAGE]))
             names = Names(labels, _positions(page))
             texts = [json.dumps(describe(row, names), ensure_ascii=False) for row in page]
@@ -68,12 +73,18 @@ def _pieces(actor: Actor, form: str) -> Iterator[str]:
             break
         yield ("" if first else ",") + ",".join(texts)
         last, first = page[-1].pk, False
-    yield "]}"
+    yield "]"
+    if form == "loci":
+        yield from _graph_pieces(actor)
+    yield "}"
 
 
-def _readable(actor: Actor) -> Any:
-    rows = Memory.objects.filter(status__in=(Status.LIVE, Status.SUPERSEDED, Status.ARCHIVED))
-    return rows if actor.readable is None else rows.filter(scope__in=actor.readable)
+def _graph_pieces(actor: Actor) -> Iterator[str]:
+    for name, items in graph_parts(actor):
+        yield f', "{name}": ['
+        for place, item in enumerate(items):
+            yield ("," if place else "") + json.dumps(item, ensure_ascii=False)
+        yield "]"
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,8 +12,9 @@ from memory.errors import InvalidInput, LociError, TooLarge
 from memory.models import Kind, Memory, Status, owner_scope
 from memory.services.actors import UNSET, Actor, Permission, write_target
 from memory.services.drafts import Draft, content_hash
-from memory.services.exporting import FORMAT, from_ten
+from memory.services.exporting import FORMAT, FORMER, from_ten
 from memory.services.features import require_memory
+from memory.services.graph.importing import PARTS, import_graph, refuse_unusable
 from memory.services.remember import remember_many
 from memory.services.retirement import archive_memory
 from memory.services.turns import TurnDraft, ingest_turns
@@ -25,21 +26,26 @@ MOST_ITEMS: Final = 20_000
 
 @dataclass(slots=True)
 class Imported:
-    """What became of an import's items; `errors` names each refused one by its place in the file."""
+    """What became of an import's memories, and of its graph by part.
+
+    `errors` names each refused item by its part and its place in it.
+    """
 
     created: int = 0
     existing: int = 0
     skipped: int = 0
+    graph: dict[str, dict[str, int]] = field(default_factory=dict)
     errors: list[dict[str, Any]] = field(default_factory=list)
 
 
 @dataclass(slots=True)
 class _Sorted:
-    """The items of a document by how they are stored; each with its place in the file."""
+    """The items of a document by how they are stored, each with its place in the file; and what they are here."""
 
     statements: list[tuple[int, Draft]] = field(default_factory=list)
     turns: dict[str, list[tuple[int, TurnDraft]]] = field(default_factory=dict)
     archived: set[int] = field(default_factory=set)
+    stored: dict[int, UUID] = field(default_factory=dict)
 
 
 def import_document(*, actor: Actor, document: Any, scope: Any = UNSET) -> Imported:
@@ -47,10 +53,11 @@ def import_document(*, actor: Actor, document: Any, scope: Any = UNSET) -> Impor
 
     Statements that are here already are reinforced and counted as existing; archived ones are archived again, and
     superseded ones are skipped. Turns go back into sessions of the same names, with the turns that they answer. A bad
-    item is reported and the others are stored. Ids, scopes and histories are never taken over, and the rows are new.
+    item is reported and the others are stored. Ids, scopes and histories are never taken over, and the rows are new;
+    the graph is joined to them, see `import_graph`.
 
     Raises:
-        InvalidInput: no such document, or more than 20,000 items.
+        InvalidInput: no such document, more than 20,000 memories, or a graph that cannot be used.
         PermissionRefused: one of the permissions `transfer` and `memory:write` is missing.
         InvalidScope, NotFound: the scope cannot be written; nothing was stored.
     """
@@ -63,9 +70,12 @@ def import_document(*, actor: Actor, document: Any, scope: Any = UNSET) -> Impor
         raise InvalidInput("The document has no list `memories`.", code="import.format")
     if len(items) > MOST_ITEMS:
         raise InvalidInput(f"An import holds at most {MOST_ITEMS} memories.", code="import.size")
-    own = document.get("format") == FORMAT
+    form = document.get("format")
+    own = isinstance(form, str) and form in {FORMAT, *FORMER}
     if "format" in document and not own:
         raise InvalidInput("The document's format is not known.", code="import.format")
+    graph = {part: document[part] for part in PARTS if form == FORMAT and part in document}
+    refuse_unusable(graph)
     result = Imported()
     found = _Sorted()
     for index, item in enumerate(items):
@@ -79,11 +89,18 @@ def import_document(*, actor: Actor, document: Any, scope: Any = UNSET) -> Impor
         for one in remember_many(actor=actor, drafts=[draft for _, draft in part], scope=scope):
             stored = one.stored
             _count(result, part[one.index][0], one.error, bool(stored and stored.created))
+            if stored is not None:
+                found.stored[part[one.index][0]] = stored.memory_id
             if stored is not None and stored.created:
                 _archive(actor, found, part[one.index][0], stored.memory_id)
     for session, placed in found.turns.items():
         _store_turns(actor, session, placed, scope, found, result)
     result.errors.sort(key=lambda error: error["index"])
+    if graph:
+        local = {items[index].get("id"): memory_id for index, memory_id in found.stored.items()}
+        memories = {known: memory_id for known, memory_id in local.items() if isinstance(known, str)}
+        joined = import_graph(actor=actor, document=graph, memories=memories, scope=scope)
+        result.graph, result.errors = joined.counts, result.errors + joined.errors
     return result
 
 
@@ -97,8 +114,11 @@ def _leave_out_archived(actor: Actor, found: _Sorted, result: Imported) -> None:
     }
     with owner_scope(actor.owner_id):
         rows = Memory.objects.filter(status=Status.ARCHIVED, content_hash__in=list(hashes.values()))
-        standing = {bytes(digest) for digest in rows.values_list("content_hash", flat=True)}
+        if actor.readable is not None:
+            rows = rows.filter(scope__in=actor.readable)
+        standing = {bytes(digest): memory_id for digest, memory_id in rows.values_list("content_hash", "pk")}
     here = {index for index, digest in hashes.items() if digest in standing}
+    found.stored |= {index: standing[hashes[index]] for index in here}
     result.existing += len(here)
     found.statements = [entry for entry in found.statements if entry[0] not in here]
 
@@ -127,6 +147,8 @@ def _store_turns(
         for turn in answer.turns:
             index = part[turn.index][0]
             _count(result, index, turn.error, turn.created)
+            if turn.error is None and turn.memory_id is not None:
+                found.stored[index] = turn.memory_id
             if turn.created and turn.memory_id is not None:
                 _archive(actor, found, index, turn.memory_id)
 
@@ -205,4 +227,4 @@ def _count(result: Imported, index: int, error: LociError | None, created: bool)
 
 
 def _error(index: int, error: LociError) -> dict[str, Any]:
-    return {"index": index, "code": error.machine_code, "message": error.message}
+    return {"part": "memories", "index": index, "code": error.machine_code, "message": error.message}

@@ -64,6 +64,13 @@ class ExportSerializer(serializers.Serializer[Any]):
     source = serializers.CharField()  # type: ignore[assignment]
     totalMemories = serializers.IntegerField()  # noqa: N815
     memories = serializers.ListField(child=serializers.DictField())
+    entities = serializers.ListField(
+        child=serializers.DictField(), required=False, help_text="In the form `loci` only."
+    )
+    relations = serializers.ListField(child=serializers.DictField(), required=False)
+    events = serializers.ListField(child=serializers.DictField(), required=False)
+    causes = serializers.ListField(child=serializers.DictField(), required=False)
+    edges = serializers.ListField(child=serializers.DictField(), required=False)
 
 
 class ImportQuery(Query):
@@ -77,14 +84,28 @@ class ImportDocumentSerializer(serializers.Serializer[Any]):
 
     format = serializers.CharField(required=False)
     memories = serializers.ListField(child=serializers.DictField())
+    entities = serializers.ListField(child=serializers.DictField(), required=False)
+    relations = serializers.ListField(child=serializers.DictField(), required=False)
+    events = serializers.ListField(child=serializers.DictField(), required=False)
+    causes = serializers.ListField(child=serializers.DictField(), required=False)
+    edges = serializers.ListField(child=serializers.DictField(), required=False)
 
 
 class ImportErrorSerializer(serializers.Serializer[Any]):
     """Why one item was refused."""
 
+    part = serializers.CharField(help_text="`memories`, or the part of the graph.")
     index = serializers.IntegerField()
     code = serializers.CharField()
     message = serializers.CharField()
+
+
+class ImportedPartSerializer(serializers.Serializer[Any]):
+    """What became of a part of the graph."""
+
+    created = serializers.IntegerField()
+    existing = serializers.IntegerField()
+    skipped = serializers.IntegerField(help_text="Those that refer to what was not taken over.")
 
 
 class ImportedSerializer(serializers.Serializer[Any]):
@@ -92,5 +113,6 @@ class ImportedSerializer(serializers.Serializer[Any]):
 
     created = serializers.IntegerField()
     existing = serializers.IntegerField()
-    skipped = serializers.IntegerField(help_text="Archived and superseded ones.")
+    skipped = serializers.IntegerField(help_text="Superseded ones.")
+    graph = serializers.DictField(child=ImportedPartSerializer(), help_text="By part; empty where there was no graph.")
     errors = ImportErrorSerializer(many=True)  # type: ignore[assignment]

@@ -38,8 +38,8 @@ class ExportView(LociView):
     }
 
     def get(self, request: Request) -> StreamingHttpResponse:
-        """Export the memories that the caller may read, oldest first, as a file. It is written while it is read, so an
-        export of any size needs little memory.
+        """Export the memories and the graph that the caller may read, oldest first, as a file. It is written while it
+        is read, so an export of any size needs little memory.
         """
         pieces = export_stream(actor=self.actor, form=self.query.get("form", "loci"))
         streamed = _in_turn(pieces) if isinstance(request._request, ASGIRequest) else pieces
@@ -78,11 +78,13 @@ class ImportView(LociView):
 
     @idempotent
     def post(self, request: Request) -> Response:
-        """Store the memories of an export. Statements that are here already are reinforced; a bad item is reported and
-        the others are stored; when every item is bad the answer is 422 `batch.nothing_stored`.
+        """Store the memories of an export, and the graph where it has one. Statements that are here already are
+        reinforced; a bad item is reported and the others are stored; when every item is bad the answer is 422
+        `batch.nothing_stored`.
         """
         imported = import_document(actor=self.actor, document=request.data, scope=self.query.get("scope", UNSET))
-        if imported.errors and not imported.created + imported.existing + imported.skipped:
+        taken = imported.created + imported.existing + imported.skipped
+        if imported.errors and not taken + sum(sum(counts.values()) for counts in imported.graph.values()):
             raise InvalidInput(
                 "Not one item could be used; `errors` says why.",
                 code="batch.nothing_stored",

@@ -28,7 +28,9 @@ def test_an_export_can_be_imported_by_another(agent: Client, stranger: Client) -
     document = exported(agent)
     imported = stranger.json("post", "/import", document)
     assert imported.status_code == 200
-    assert imported.json() == {"created": 4, "existing": 0, "skipped": 0, "errors": []}
+    nothing = {"created": 0, "existing": 0, "skipped": 0}
+    graph = dict.fromkeys(("entities", "relations", "events", "causes", "edges"), nothing)
+    assert imported.json() == {"created": 4, "existing": 0, "skipped": 0, "graph": graph, "errors": []}
 
     def plain(item: dict[str, Any]) -> dict[str, Any]:
         return {name: value for name, value in item.items() if name not in ("id", "created_at")}
@@ -98,6 +100,9 @@ def test_bad_items_are_reported_and_the_others_stored(agent: Client) -> None:
         ({}, "import.format"),
         ({"memories": {}}, "import.format"),
         ({"memories": [], "format": "loci-export/99"}, "import.format"),
+        ({"memories": [], "format": ["loci-export/2"]}, "import.format"),
+        ({"memories": [{"content": "x"}], "format": "loci-export/2", "entities": {}}, "import.format"),
+        ({"memories": [], "format": "loci-export/2", "entities": [{"name": ""}]}, "batch.nothing_stored"),
         ({"memories": [{}] * 20_001}, "import.size"),
         ({"memories": [{"content": ""}, 7]}, "batch.nothing_stored"),
     ],

@@ -128,7 +128,7 @@ class TestTransfer:
     def test_round_trip(self, alice: Actor, mallory: Actor) -> None:
         self.filled(alice)
         document = self.exported(alice)
-        assert (document["totalMemories"], document["format"]) == (4, "loci-export/1")
+        assert (document["totalMemories"], document["format"]) == (4, "loci-export/2")
         result = import_document(actor=mallory, document=document)
         assert (result.created, result.existing, result.skipped, result.errors) == (4, 0, 0, [])
         again = import_document(actor=mallory, document=document)
