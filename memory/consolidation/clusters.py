@@ -6,39 +6,15 @@ from collections.abc import Sequence
 from typing import Final
 
 import numpy as np
+from numpy.typing import NDArray
+from scipy.sparse import coo_array
+from scipy.sparse.csgraph import connected_components
 
 from memory.ports import Vectors
 
 THRESHOLD: Final = 0.75
 LEAST: Final = 3
 ROWS_AT_ONCE: Final = 512
-
-
-class UnionFind:
-    """Disjoint sets of the numbers from 0; the least member stands for its set."""
-
-    def __init__(self, count: int) -> None:
-        """Begin with every number in a set of its own."""
-        self._above = list(range(count))
-
-    def find(self, member: int) -> int:
-        """Give the number that stands for a member's set."""
-        while self._above[member] != member:
-            self._above[member] = self._above[self._above[member]]
-            member = self._above[member]
-        return member
-
-    def join(self, first: int, second: int) -> None:
-        """Make one set of two."""
-        low, high = sorted((self.find(first), self.find(second)))
-        self._above[high] = low
-
-    def sets(self) -> list[list[int]]:
-        """Give the sets, each in order, by their least members."""
-        found: dict[int, list[int]] = {}
-        for member in range(len(self._above)):
-            found.setdefault(self.find(member), []).append(member)
-        return list(found.values())
 
 
 def clusters_of(vectors: Vectors, *, threshold: float = THRESHOLD, least: int = LEAST) -> list[list[int]]:
@@ -57,13 +33,21 @@ def clusters_of(vectors: Vectors, *, threshold: float = THRESHOLD, least: int = 
     if count < least:
         return []
     unit = _unit(np.asarray(vectors, dtype=np.float32))
-    sets = UnionFind(count)
-    for start in range(0, count, ROWS_AT_ONCE):
-        part = unit[start : start + ROWS_AT_ONCE] @ unit.T
-        for row, column in np.argwhere(part >= threshold):
-            if start + row < column:
-                sets.join(int(start + row), int(column))
-    return [members for members in sets.sets() if len(members) >= least]
+    pairs = [_near(unit, start, threshold) for start in range(0, count, ROWS_AT_ONCE)]
+    first, second = (np.concatenate(ends) for ends in zip(*pairs, strict=True))
+    graph = coo_array((np.ones(len(first), dtype=np.int8), (first, second)), shape=(count, count))
+    _, sets = connected_components(graph, directed=False)
+    found: dict[int, list[int]] = {}
+    for member, number in enumerate(sets.tolist()):
+        found.setdefault(number, []).append(member)
+    return [members for members in found.values() if len(members) >= least]
+
+
+def _near(unit: Vectors, start: int, threshold: float) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
+    """Give the near pairs of 512 rows with themselves and all later ones, each pair once."""
+    part = unit[start : start + ROWS_AT_ONCE] @ unit[start:].T
+    rows, columns = np.nonzero(np.triu(part >= threshold, k=1))
+    return (rows + start).astype(np.int32), (columns + start).astype(np.int32)
 
 
 def by_closeness(vectors: Vectors, members: Sequence[int]) -> list[int]:

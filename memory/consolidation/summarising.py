@@ -7,6 +7,7 @@ adds little, which keeps the chosen ones different (a greedy cover, as in Lin an
 
 from __future__ import annotations
 
+import heapq
 import math
 import re
 from collections import Counter
@@ -16,7 +17,8 @@ from datetime import datetime
 from typing import Final, Generic, TypeVar
 
 from memory.privacy import injection, pii
-from memory.text.signals import is_question, text_signals
+from memory.text.signals import is_question, names
+from memory.text.timewords import holds_number, holds_time
 from memory.text.tokens import query_terms
 
 Key = TypeVar("Key")
@@ -32,6 +34,7 @@ AGAIN: Final = 0.1
 QUESTION: Final = 0.35
 TELLING: Final = 1.25
 
+_WORD: Final = re.compile(r"[^\W\d_]+(?:'[^\W\d_]+)?")
 _END: Final = re.compile(r"(?<=[.!?…])(?<![A-Z]\.)(?<!Dr\.)(?<!Mr\.)(?<!Ms\.)(?<!St\.)(?<!Mrs\.)\s+|(?<=[。！？])|\n+")
 
 
@@ -99,8 +102,8 @@ def choose(passages: Iterable[Passage[Key]], *, most: int, characters: int) -> l
         characters: of all chosen sentences together, at most.
 
     Returns:
-        Sentences in their order, none twice; empty when no passage holds a word that says anything. Cost is linear in
-        the passages and, for each part of `MOST_SENTENCES`, in the sentences times those chosen.
+        Sentences in their order, none twice; empty when no passage holds a word that says anything. Cost is about
+        linear in the texts.
     """
     return _choose(list(sentences_of(passages)), most, characters)
 
@@ -125,18 +128,24 @@ def _cover(sentences: Sequence[Sentence[Key]], most: int, characters: int) -> li
         term: math.log1p(count) * math.log1p(len(weighed) / count) if len(weighed) > 1 else 1.0
         for term, count in frequency.items()
     }
-    chosen: list[_Weighed[Key]] = []
+    chosen: list[Sentence[Key]] = []
     covered: set[str] = set()
     room = characters
-    while len(chosen) < most:
-        fitting = [one for one in weighed if one not in chosen and len(one.sentence.text) <= room]
-        best = max(fitting, key=lambda one: (_gain(one, weights, covered), -one.sentence.place), default=None)
-        if best is None or _gain(best, weights, covered) <= 0 or best.terms <= covered:
-            break
-        chosen.append(best)
+    # What a sentence adds only falls while others are chosen, so the first whose gain still stands is the best.
+    queue = [(-_gain(one, weights, covered), one.sentence.place, one) for one in weighed]
+    heapq.heapify(queue)
+    while queue and len(chosen) < most:
+        promised, place, best = heapq.heappop(queue)
+        if len(best.sentence.text) > room or best.terms <= covered:
+            continue
+        gain = _gain(best, weights, covered)
+        if gain < -promised:
+            heapq.heappush(queue, (-gain, place, best))
+            continue
+        chosen.append(best.sentence)
         covered |= best.terms
         room -= len(best.sentence.text)
-    return sorted((one.sentence for one in chosen), key=lambda sentence: sentence.place)
+    return sorted(chosen, key=lambda sentence: sentence.place)
 
 
 def _weigh(sentences: Sequence[Sentence[Key]]) -> list[_Weighed[Key]]:
@@ -156,8 +165,8 @@ def _factor(text: str, terms: frozenset[str]) -> float:
     """Weigh how a sentence speaks: a question tells little, a name, number or date much, a word or two hardly."""
     if is_question(text):
         return QUESTION
-    signals = text_signals(text)
-    telling = signals.has_number or signals.has_time or bool(signals.names)
+    words = set(_WORD.findall(text.casefold()))
+    telling = holds_number(text, words) or holds_time(text, words) or bool(names(text))
     return (TELLING if telling else 1.0) * min(1.0, len(terms) / LEAST_TERMS)
 
 
