@@ -61,7 +61,7 @@ def tools_of(settings: Mapping[str, Any]) -> Tools:
     notes: list[str] = []
     extractor: Extractor | None = None
     if wished == "llm" and model is not None:
-        extractor = LlmExtractor(model, local=local)
+        extractor = LlmExtractor(model, local=local, characters=settings["consolidation_batch_characters"])
     elif wished == "spacy" and all(find_spec(name) is not None for name in SPACY):
         extractor = _spacy()
     if extractor is None:
