@@ -10,8 +10,9 @@ from typing import Any
 
 from django.conf import settings
 from django.core.management.base import BaseCommand, CommandError, CommandParser
+from django.test.utils import override_settings
 
-from bench import compare, fit, ingest, latency, quality, relevance, report, sources
+from bench import compare, consolidation, fit, ingest, latency, locomo, personas, quality, relevance, report, sources
 from bench.database import bench_database
 from bench.projection import fit_projection
 from memory.errors import InvalidInput, LociError
@@ -45,9 +46,13 @@ class Command(BaseCommand):
         timed.add_argument("--memories", type=int, default=10_000, help="memories of each measured owner")
         timed.add_argument("--other-rows", type=int, default=0, help="memories of other owners in the same partition")
         timed.add_argument("--queries", type=int, default=100, help="questions for each owner, 2,000 for all together")
+        drawn = kinds.add_parser("consolidation", help="turns consolidated per second by rules, and idle cycles")
+        drawn.add_argument("--data", type=Path, help="a file in LoCoMo's form; Loci's personas when left out")
+        drawn.add_argument("--turns", type=int, default=800)
+        drawn.add_argument("--cycles", type=int, default=50, help="idle cycles over what was drawn")
         written = kinds.add_parser("ingest", help="turns stored per second against the embedder's own rate")
         written.add_argument("--turns", type=int, default=2_000)
-        for one in (found, fitted, calibrated, projected, timed, written):
+        for one in (found, fitted, calibrated, projected, timed, drawn, written):
             one.add_argument("--json", action="store_true", help="print nothing but the JSON object")
 
     def handle(self, *args: Any, **options: Any) -> None:
@@ -58,6 +63,7 @@ class Command(BaseCommand):
             "fit-relevance": self._fit_relevance,
             "fit-projection": self._fit_projection,
             "latency": self._latency,
+            "consolidation": self._consolidation,
             "ingest": self._ingest,
         }
         self._quiet = options["json"]
@@ -139,6 +145,12 @@ class Command(BaseCommand):
                 queries=options["queries"],
                 tell=self._tell,
             )
+
+    def _consolidation(self, options: dict[str, Any]) -> dict[str, Any]:
+        stores = personas.load() if options["data"] is None else locomo.load(options["data"])
+        # Embedding is not what is measured: vectors are queued, and words alone answer the questions.
+        with override_settings(EMBEDDING_PROVIDER="none"), bench_database():
+            return consolidation.measure(stores, turns=options["turns"], cycles=options["cycles"], tell=self._tell)
 
     def _ingest(self, options: dict[str, Any]) -> dict[str, Any]:
         with bench_database():
