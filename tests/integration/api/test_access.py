@@ -63,6 +63,24 @@ ENDPOINTS: list[Entry] = [
     ("get", "/consolidation/runs/{run}", None, Permission.READ),
     ("get", "/consolidation/failures", None, Permission.READ),
     ("post", "/consolidation/failures/{memory}/retry", None, Permission.WRITE),
+    ("post", "/memories/compress", {"dry_run": True}, Permission.DELETE),
+    ("get", "/compressions", None, Permission.READ),
+    ("post", "/compressions/{summary}/undo", None, Permission.DELETE),
+    ("get", "/skills", None, Permission.READ),
+    ("post", "/skills", {"name": "Brew the tea", "steps": ["Boil."]}, Permission.WRITE),
+    ("get", "/skills/stats", None, Permission.READ),
+    ("get", "/skills/{skill}", None, Permission.READ),
+    ("patch", "/skills/{skill}", {"risk": 1}, Permission.WRITE),
+    ("delete", "/skills/{skill}", None, Permission.DELETE),
+    ("post", "/skills/{skill}/promote", None, Permission.WRITE),
+    ("post", "/skills/{skill}/demote", None, Permission.WRITE),
+    ("post", "/skills/{skill}/deprecate", None, Permission.WRITE),
+    ("post", "/skills/{skill}/archive", None, Permission.DELETE),
+    ("post", "/skills/{skill}/restore", None, Permission.WRITE),
+    ("post", "/skills/{skill}/uses", {"success": True}, Permission.WRITE),
+    ("get", "/skills/{skill}/dependencies", None, Permission.READ),
+    ("post", "/skills/{skill}/dependencies", {"needs": "{tool}"}, Permission.WRITE),
+    ("delete", "/skills/{skill}/dependencies/{tool}", None, Permission.WRITE),
     ("post", "/turns", {"session": "s", "turns": [{"text": "x"}]}, Permission.WRITE),
     ("get", "/sessions", None, Permission.READ),
     ("get", "/sessions/{session}", None, Permission.READ),
@@ -97,7 +115,22 @@ WITHOUT_MEMORY = ("/settings", "/agents", "/keys", "/groups")
 every_endpoint = pytest.mark.parametrize(
     ("method", "path", "body", "permission"), ENDPOINTS, ids=[f"{m} {p}" for m, p, _, _ in ENDPOINTS]
 )
-NAMES = ("memory", "session", "recall", "agent", "key", "group", "edge", "entity", "relation", "run")
+NAMES = (
+    "memory", "session", "recall", "agent", "key", "group", "edge", "entity", "relation", "run",
+    "skill", "tool", "summary",
+)  # fmt: skip
+
+
+def skill_rows(client: Client) -> dict[str, str]:
+    """Store two skills, and two memories compressed into one."""
+    skills = [
+        client.json("post", "/skills", {"name": name, "steps": [f"{name}."]}).json()["id"]
+        for name in ("Pour the tea", "Light the stove")
+    ]
+    for text in ("Alice drank tea in Faro.", "Alice drank tea in Porto."):
+        remember(client, text, category="goal", occurred_at="2020-05-01T10:00:00Z")
+    made = client.json("post", "/memories/compress", {"category": "goal", "least": 2}).json()["made"]
+    return {"skill": skills[0], "tool": skills[1], "summary": made[0]["summary_id"]}
 
 
 @pytest.fixture
@@ -122,6 +155,7 @@ def rows(agent: Client, colleague: Client, woman: Client) -> dict[str, str]:
         "edge": edge["id"],
         "entity": alice,
         "relation": relation["id"],
+        **skill_rows(agent),
         "session": turns["session_id"],
         "recall": agent.json("post", "/recall", {"query": "tea"}).json()["recall_id"],
         "agent": str(colleague.actor.agent_id),
@@ -173,8 +207,11 @@ def test_an_agent_with_the_permission_may(
 
 
 def filled(body: Any, rows: dict[str, str]) -> Any:
-    """Put the id of another memory of Alice into a body that asks for one."""
-    return {**body, "target": rows.get("other", str(NOTHING))} if body and body.get("target") == "{other}" else body
+    """Put the ids of rows of Alice into a body that asks for some."""
+    if not isinstance(body, dict):
+        return body
+    asked = {name: value[1:-1] for name, value in body.items() if isinstance(value, str) and value.startswith("{")}
+    return {**body, **{name: rows.get(row, str(NOTHING)) for name, row in asked.items()}}
 
 
 def refused(client: Client, entry: Entry, rows: dict[str, str], status: int, code: str, query: str = "") -> Any:

@@ -33,6 +33,7 @@ from memory.models import AgentKey, ExtractionFailure, owner_scope
 from memory.services.actors import Actor, Permission
 from memory.services.clock import now
 from tests.integration.api.conftest import API, Client, remember
+from tests.integration.consolidation.reviewing import opened
 
 CHECKS = [
     not_a_server_error,
@@ -62,7 +63,7 @@ def described() -> Any:
 
 
 @pytest.fixture
-def rows(agent: Client, colleague: Client, woman: Client) -> dict[str, str]:
+def rows(alice: Actor, agent: Client, colleague: Client, woman: Client) -> dict[str, str]:
     """Rows that half of the requests ask for; the other half ask for ids that are drawn."""
     memory = remember(agent, "Alice drinks tea.")
     entity = agent.json("post", "/graph/entities", {"name": "Alice", "type": "person"}).json()["id"]
@@ -72,16 +73,32 @@ def rows(agent: Client, colleague: Client, woman: Client) -> dict[str, str]:
     edge = agent.json("post", f"/memories/{memory}/edges", {"target": other}).json()["id"]
     session = agent.json("post", "/turns", {"session": "trip", "turns": [{"text": "hello there"}]}).json()["session_id"]
     woman.json("post", "/graph/communities")
+    skills = [
+        agent.json("post", "/skills", {"name": name, "steps": [f"{name}."]}).json()["id"]
+        for name in ("Pour the tea", "Light the stove")
+    ]
+    for text in ("Alice drank tea in Faro.", "Alice drank tea in Porto."):
+        remember(agent, text, category="goal", occurred_at="2020-05-01T10:00:00Z")
+    compressed = agent.json("post", "/memories/compress", {"category": "goal", "least": 2}).json()["made"]
     with owner_scope(colleague.actor.owner_id):
         key = AgentKey.objects.get(agent_id=colleague.actor.agent_id)
         ExtractionFailure.objects.create(
             owner_id=colleague.actor.owner_id, memory_id=memory, code="llm.unusable", failed_at=now()
         )
     return {
+        "item_id": str(opened(alice).pk),
+        "merge_id": woman.json(
+            "post",
+            f"/graph/entities/{entity}/merge",
+            {"other": agent.json("post", "/graph/entities", {"name": "Alicia", "type": "person"}).json()["id"]},
+        ).json()["id"],
         "run_id": agent.json("post", "/consolidation/run", {}).json()["id"],
         "memory_id": memory,
         "entity_id": entity,
         "relation_id": relation["id"],
+        "skill_id": skills[0],
+        "needs_id": skills[1],
+        "summary_id": compressed[0]["summary_id"],
         "edge_id": edge,
         "session_id": session,
         "recall_id": agent.json("post", "/recall", {"query": "tea"}).json()["recall_id"],
