@@ -20,14 +20,15 @@ from memory.privacy.pii.numbers import (
     find_phones,
     find_ssn,
 )
-from memory.privacy.pii.people import (
-    find_addresses,
-    find_emails,
-    find_names,
-    find_places,
-    find_streets,
+from memory.privacy.pii.people import find_emails, find_names, find_names_in_han
+from memory.privacy.pii.places import find_addresses, find_places, find_places_in_han, find_streets
+from memory.privacy.pii.secrets import (
+    find_credentials,
+    find_credentials_in_han,
+    find_jwts,
+    find_keys,
+    find_private_keys,
 )
-from memory.privacy.pii.secrets import find_credentials, find_jwts, find_keys, find_private_keys
 
 __all__ = ["KINDS", "Match", "PiiReport", "PiiTier", "redact", "scan"]
 
@@ -35,11 +36,38 @@ Finder = Callable[[str], Iterator[tuple[str, int, int]]]
 
 # A finder runs only on texts that hold one of its words (folded to lower case), which most texts do not.
 _BY_WORD: Final[tuple[tuple[Finder, tuple[str, ...]], ...]] = (
-    (find_keys, ("key", "token", "secret", "akia", "asia", "_", "sk-", "pat-", "xox", "aiza", "pypi-")),
-    (find_credentials, ("pass", "pwd", "secret", "token", "key", "code", "pin", "contrase", "phrase", "://")),
-    (find_names, ("name", "ich hei", "me llamo", "nombre", "appelle", "mon nom")),
-    (find_places, ("live", "living", "reside", "wohne", "vivo", "habite")),
-    (find_addresses, ("address", "anschrift", "direcci", "adresse", "zip", "post", "street", "stra")),
+    (find_keys, ("key", "token", "secret", "akia", "asia", "_", "sk-", "pat-", "xox", "aiza", "pypi-", "sg.", "api")),
+    (
+        find_credentials,
+        (
+            *("pass", "pwd", "pw", "secret", "token", "key", "code", "pin", "contrase", "phrase", "://", "kennwort"),
+            *("mot de", "senha", "wachtwoord", "has\u0142o", "парол"),
+        ),
+    ),
+    (
+        find_names,
+        (
+            *("name", "ich hei", "me llamo", "nombre", "appelle", "mon nom", "call", "mi chiamo", "mio nome"),
+            *("me chamo", "meu nome", "ik heet", "mijn naam", "nazywam", "na imi", "heter", "namn", "зовут", "имя"),
+        ),
+    ),
+    (
+        find_places,
+        (
+            *("live", "living", "reside", "based", "my home", "wohne", "ich lebe", "wir leben", "vivo", "vivimos"),
+            *("habite", "je vis", "abito", "moro", "живу", "ik woon", "mieszkam", "jag bor"),
+        ),
+    ),
+    (
+        find_addresses,
+        (
+            *("adres", "address", "anschrift", "direcci", "endere", "indirizzo", "адрес", "zip", "post", "plz"),
+            *("street", "stra", "cep", "индекс", "邮编"),
+        ),
+    ),
+    (find_names_in_han, ("我", "名")),
+    (find_places_in_han, ("我", "住", "号", "號", "暮")),
+    (find_credentials_in_han, ("密", "口令", "パスワード", "暗証", "비밀")),
     (find_jwts, ("eyj",)),
     (find_private_keys, ("private key",)),
     (find_emails, ("@",)),

@@ -15,9 +15,12 @@ _BY_LENGTH: Final = (
 IBAN_LENGTHS: Final[dict[str, int]] = {entry[:2]: int(entry[2:]) for entry in _BY_LENGTH.split()}
 """Length of an IBAN by country, from the SWIFT registry (ISO 13616)."""
 
-# First digits in use: Visa, Mastercard, American Express, Diners, JCB, Discover, UnionPay, Maestro, Mir.
-_ISSUER = re.compile(r"4|5[0-8]|2[2-7]|3[0-9]|6|1800|2131")
-_CARD_LENGTHS: Final = range(13, 20)
+# First digits and length: Visa, Mastercard, American Express, Diners, JCB, Discover, UnionPay, Mir, Elo, Maestro.
+_ISSUED: Final = re.compile(
+    r"(?:4(?:[0-9]{12}|[0-9]{15}|[0-9]{18})|5[1-5][0-9]{14}|2(?:22[1-9]|2[3-9][0-9]|[3-6][0-9]{2}|7[01][0-9]|720)[0-9]{12}"
+    r"|3[47][0-9]{13}|3(?:0[0-59]|[689][0-9])[0-9]{11}|35[2-8][0-9]{13}|(?:6011|64[4-9][0-9]|65[0-9]{2})[0-9]{12}"
+    r"|62[0-9]{14,17}|220[0-4][0-9]{12}|(?:50|5[6-8]|6[0-9])[0-9]{11,17})"
+)
 
 
 def luhn(digits: str) -> bool:
@@ -31,7 +34,7 @@ def luhn(digits: str) -> bool:
 
 def is_card(digits: str) -> bool:
     """Tell whether digits without separators can be the number of a payment card."""
-    return len(digits) in _CARD_LENGTHS and _ISSUER.match(digits) is not None and len(set(digits)) > 1 and luhn(digits)
+    return _ISSUED.fullmatch(digits) is not None and len(set(digits)) > 1 and luhn(digits)
 
 
 def is_iban(compact: str) -> bool:

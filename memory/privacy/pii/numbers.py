@@ -16,12 +16,13 @@ Place = tuple[str, int, int]
 
 _SSN = re.compile(r"(?<![0-9])(?<![0-9][-.])[0-9]{3}-[0-9]{2}-[0-9]{4}(?![0-9])(?![-.][0-9])")
 _SSN_LABELLED = re.compile(
-    r"(?<![a-z])(?:ssn|social[\s_-]security(?:[\s_-](?:number|no\.?|num|#))?)(?:[\s:=#\"']|is|was|num|number){0,8}"
+    r"(?<![a-z])(?:ssn|social[\s_-]security(?:[\s_-](?:number|no\.?|num|#))?)(?:[\s:=#\"',]|is|was|num|number){0,8}"
     r"([0-9]{3}[ .-]?[0-9]{2}[ .-]?[0-9]{4})(?![0-9])",
     re.IGNORECASE,
 )
-# What follows a plus is a phone number.
+# What follows a plus is a phone number, and what letters of hexadecimal digits touch is part of a longer number.
 _DIGIT_GROUPS = re.compile(r"(?<![+0-9])[0-9]+(?:[ .-][0-9]+)*")
+_HEXADECIMAL: Final = frozenset("abcdefABCDEFxX")
 _GROUP = re.compile(r"[0-9]+")
 _MOST_CARD_DIGITS: Final = 19
 _LEAST_CARD_DIGITS: Final = 13
@@ -35,25 +36,50 @@ _PHONE_US = re.compile(
     r"[0-9]{3}[ .-][0-9]{4}(?![0-9])(?![-.][0-9])"
 )
 _PHONE_LABELLED = re.compile(
-    r"(?<![a-z])(?:phone|mobile|cell|telephone|tel|fax|whatsapp|(?:call|text) me (?:at|on))(?:[\s_]{1,2}(?:number|no))?"
-    r"[\s.:=#]{0,3}(?:is[\s:]{1,2}|at\s)?(\+?[0-9(](?:[ ().-]{0,2}[0-9]){6,14})(?![0-9])",
+    r"(?<![a-zà-ÿ])(?:(?:phone|mobile|cell|telephone|tel|fax|whatsapp|contact|handy|telefon|mobil|rufnummer|téléphone|portable"
+    r"|móvil|teléfono|cellulare|telefono|telefone|telemóvel|celular|телефон|тел|手机号?|手機|电话|電話)"
+    r"|(?:call|text|ring|reach)\sme\s(?:at|on)|dial|(?:ruf|erreichst)\s(?:mich|du\smich)\s(?:unter|an)|appelle[rz]?[\s-]moi\sau"
+    r"|(?:my|meine|mon|mi|mio|meu)\s(?:number|nummer|numéro|número|numero))"
+    r"(?:[\s_-]{0,2}(?:number|nummer|no|me|num|号码|番号)(?![a-z]))?[\s.:=#\"',是は为]{0,4}"
+    r"(?:(?:is|ist|lautet|est|es|è|é)[\s:]{1,2}(?:le\s|el\s|il\s|o\s)?|at\s|on\s|to\s)?"
+    r"(\+?[0-9(](?:[ ().-]{0,2}[0-9]){6,14})(?![0-9])(?!\.[0-9]|-[0-9])",
     re.IGNORECASE,
 )
-_PHONE_WORLD = re.compile(r"(?<![0-9A-Za-z+])\+\(?[1-9](?:[ ()./-]{0,2}[0-9]){7,14}(?![0-9])")
+_DECIMAL: Final = r"(?!\+[0-9]{1,3}\.[0-9]{3,7}(?![0-9.]))"
+_PHONE_WORLD = re.compile(rf"(?<![0-9A-Za-z+]){_DECIMAL}\+\(?[1-9](?:[ ()./-]{{0,2}}[0-9]){{7,14}}(?![0-9])")
+# The international prefix as it is dialled; without a space it could be any number.
+_PHONE_DIALLED = re.compile(r"(?<![0-9A-Za-z.+-])00[1-9][0-9]{0,2}(?:[ /-][0-9]{2,5}){2,5}(?![0-9])(?![ .-][0-9])")
 
 _OCTET: Final = r"(?:25[0-5]|2[0-4][0-9]|1[0-9]{2}|[1-9]?[0-9])"
-_IPV4 = re.compile(
-    rf"(?<![0-9A-Za-z_.])(?<!version )(?<!Version )(?<!release )(?:{_OCTET}\.){{3}}{_OCTET}(?![0-9A-Za-z_])(?!\.[0-9])"
-)
-
-_DOCUMENT = re.compile(
-    r"(?<![a-z])(?:passport|driver'?s?[\s_]licen[cs]e|driving[\s_]licen[cs]e|national[\s_]id(?:entity)?|id(?:entity)?[\s_]card"
-    r"|national[\s_]insurance|tax(?:payer)?[\s_]id|personalausweis|reisepass|dni|nie)(?:[\s_](?:card|id))?"
-    r"(?:[\s_](?:number|no\.?|num|nr\.?)[\s:=#]{0,3}(?:is[\s:]{1,2})?|[\s:=#]{1,3}(?:is[\s:]{1,2})?)"
-    r"((?=[A-Z0-9-]{0,12}[0-9])[A-Z0-9-]{2,20}(?:[ ](?=[A-Z-]{0,3}[0-9])[A-Z0-9-]{1,12}){0,4})(?![A-Za-z0-9])",
+_IPV4 = re.compile(rf"(?<![0-9A-Za-z_.])(?:{_OCTET}\.){{3}}{_OCTET}(?![0-9A-Za-z_])(?!\.[0-9]|-[A-Za-z])")
+_VERSION = re.compile(
+    r"(?:version|release|fassung|build|firmware|driver|assembly|section|chapter|kernel|revision|protocol|format|upgrade|bump"
+    r"|update|versión|versione|версия|版本)s?(?:[\s:=v]|(?:from|to|auf|a|\w{1,16})\s){0,4}$"
+    r"|(?:bump|upgrade|update|pin)[^.\n]{0,24}\s[0-9.]{5,15}\s(?:to|->)\s$",
     re.IGNORECASE,
 )
-_LEAST_DOCUMENT: Final = 5
+_NETWORK = re.compile(
+    r"ip|ping|dns|server|host|address|adresse|resolver|ssh|@|/|curl|route|gateway|allow|block|login|from|client|connect"
+    r"|upstream|proxy|listen|bind|peer|router|dirección|服务器|адрес|сервер",
+    re.IGNORECASE,
+)
+_RESOLVERS: Final = frozenset({"1.1.1.1", "1.0.0.1", "8.8.8.8", "8.8.4.4", "9.9.9.9"})
+_BEFORE: Final = 48
+_SHORTEST_IPV4: Final = 7
+
+_DOCUMENT = re.compile(
+    r"(?<![a-zà-ÿ])(?:passport|driver'?s?[\s_]licen[cs]e|driving[\s_]licen[cs]e|national[\s_]id(?:entity)?|id(?:entity)?[\s_]card"
+    r"|national[\s_]insurance|nhs|tax(?:payer)?[\s_]id|aadhaar|pan[\s_]card|(?:personal)?ausweis|reisepass|steuer-?id|führerschein"
+    r"|sozialversicherungs|passeport|carte\s(?:nationale\s)?d'identité|permis\sde\sconduire|dni|nie|pasaporte|passaporto"
+    r"|codice\sfiscale|carta\sd'identità|patente|cpf|nif|passaporte|pesel|bsn|paspoort|rijbewijs|паспорт|снилс|инн"
+    r"|身份证|身分證|护照|マイナンバー)"
+    r"(?:[\s_:=#.,\"'-]|card|id|number|num|no(?![a-z])|nummer|nr|n°|numéro|número|numero|de|is|was|ist|lautet|hat|die|est|es|è|é"
+    r"|to|le|номер|серия|号码|号|號碼|是|は){1,10}"
+    r"(?-i:([A-Z0-9](?:[ ./-]?[A-Z0-9]){4,24}|(?=[a-z0-9-]{0,12}[0-9])[a-z0-9-]{6,20}))(?![A-Za-z0-9])",
+    re.IGNORECASE,
+)
+_LEAST_DOCUMENT_DIGITS: Final = 3
+_DATE = re.compile(r"(?:19|20)[0-9]{2}(?:[ ./-][0-9]{1,2}){0,2}|[0-9]{1,2}[./-][0-9]{1,2}[./-](?:19|20)?[0-9]{2}")
 
 
 def find_ssn(text: str) -> Iterator[Place]:
@@ -70,6 +96,8 @@ def find_cards(text: str) -> Iterator[Place]:
     """Find payment cards of 13 to 19 digits, unbroken or in groups of three and more."""
     for run in _DIGIT_GROUPS.finditer(text):
         if run.end() - run.start() < _LEAST_CARD_DIGITS:
+            continue
+        if text[run.start() - 1 : run.start()] in _HEXADECIMAL or text[run.end() : run.end() + 1] in _HEXADECIMAL:
             continue
         groups = [(match.start(), match.end()) for match in _GROUP.finditer(text, run.start(), run.end())]
         first = 0
@@ -130,19 +158,40 @@ def find_phones(text: str) -> Iterator[Place]:
     if "+" in text:
         for match in _PHONE_WORLD.finditer(text):
             yield "phone_international", match.start(), match.end()
+    for match in _PHONE_DIALLED.finditer(text):
+        yield "phone_international", match.start(), match.end()
     for match in _PHONE_LABELLED.finditer(text):
         kind = "phone_international" if match.group(1).startswith("+") else "phone_us"
         yield kind, match.start(1), match.end(1)
 
 
 def find_ip_addresses(text: str) -> Iterator[Place]:
-    """Find IPv4 addresses: four parts of 0 to 255, not called a version."""
+    """Find IPv4 addresses: four parts of 0 to 255, not called a version.
+
+    Of single digits only, they are taken for one where a network is spoken of.
+    """
     for match in _IPV4.finditer(text):
+        before = text[max(0, match.start() - _BEFORE) : match.start()]
+        if _VERSION.search(before):
+            continue
+        short = match.end() - match.start() == _SHORTEST_IPV4
+        if short and match.group() not in _RESOLVERS and not _NETWORK.search(before):
+            continue
         yield "ip_address", match.start(), match.end()
 
 
 def find_documents(text: str) -> Iterator[Place]:
-    """Find labelled numbers of official documents; a value without a digit is prose."""
+    """Find labelled numbers of official documents; a value with few digits is prose, and a date is a date."""
     for match in _DOCUMENT.finditer(text):
-        if len(match.group(1)) >= _LEAST_DOCUMENT:
-            yield "government_id", match.start(1), match.end(1)
+        value = _without_words(match.group(1))
+        if sum(char.isdigit() for char in value) >= _LEAST_DOCUMENT_DIGITS and not _DATE.fullmatch(value):
+            yield "government_id", match.start(1), match.start(1) + len(value)
+
+
+def _without_words(value: str) -> str:
+    """Leave out words in capitals that follow a number; a single letter belongs to it."""
+    while True:
+        head, gap, last = value.rpartition(" ")
+        if not gap or len(last) == 1 or any(char.isdigit() for char in last):
+            return value
+        value = head

@@ -1,4 +1,4 @@
-"""Finders of what leads to a person: e-mail addresses, names, places and addresses that the text itself announces."""
+"""Finders of e-mail addresses, and of the names that the text itself announces."""
 
 from __future__ import annotations
 
@@ -11,61 +11,61 @@ from memory.text.stopwords import word_set
 Place = tuple[str, int, int]
 
 # ASCII and letters of Latin, Greek and Cyrillic, so that Chinese or Japanese text around an address is no part of it.
-_LETTERS: Final = "A-Za-z\u00c0-\u00d6\u00d8-\u00f6\u00f8-\u024f\u0370-\u03ff\u0400-\u04ff"
-_CAPITALS: Final = "A-Z\u00c0-\u00d6\u00d8-\u00de\u0100-\u017f\u0391-\u03a9\u0400-\u042f"
+LETTERS: Final = "A-Za-z\u00c0-\u00d6\u00d8-\u00f6\u00f8-\u024f\u0370-\u03ff\u0400-\u04ff"
+CAPITALS: Final = "A-Z\u00c0-\u00d6\u00d8-\u00de\u0100-\u017f\u0391-\u03a9\u0401\u0410-\u042f"
+HAN: Final = "\u3400-\u9fff"
 _LOCAL: Final = frozenset("0123456789._%+'-#$&*/=?^`{|}~!")
 _LONGEST_LOCAL: Final = 64
-_LABEL: Final = rf"[{_LETTERS}0-9](?:[{_LETTERS}0-9-]{{0,61}}[{_LETTERS}0-9])?"
+_LABEL: Final = rf"[{LETTERS}0-9](?:[{LETTERS}0-9-]{{0,61}}[{LETTERS}0-9])?"
 _DOMAIN = re.compile(
-    rf"@(?:{_LABEL}\.){{1,8}}(?:[{_LETTERS}]{{2,24}})(?![{_LETTERS}])|@(?:{_LABEL}\.){{1,8}}xn--[A-Za-z0-9-]{{2,59}}"
+    rf"@(?:{_LABEL}\.){{1,8}}(?:[{LETTERS}]{{2,24}})(?![{LETTERS}])|@(?:{_LABEL}\.){{1,8}}xn--[A-Za-z0-9-]{{2,59}}"
 )
-_LETTER = re.compile(f"[{_LETTERS}]")
+_LETTER = re.compile(f"[{LETTERS}]")
 
-_WORD: Final = rf"[{_CAPITALS}][{_LETTERS}'-]{{0,40}}"
+_WORD: Final = rf"[{CAPITALS}][{LETTERS}'-]{{0,40}}"
+_PARTICLES: Final = "van|von|der|den|de|da|do|dos|del|della|di|la|le|ten|bin|al"
+_FULL_NAME: Final = rf"{_WORD}(?:\s(?:(?:{_PARTICLES})\s){{0,2}}{_WORD}){{0,3}}"
 _NAME = re.compile(
-    r"(?<![a-z])(?:my\s{1,2}(?:full\s|first\s|last\s)?name(?:\s{1,2}is|'s|:)|mein\sname\sist|ich\shei(?:ß|ss)e|me\sllamo"
-    r"|mi\snombre\ses|je\sm'appelle|mon\snom\sest)\s{1,3}",
+    r"(?<![a-z])(?:my\s{1,2}(?:(?:full|first|last|given|middle|maiden|family|real)\s|sur|nick)?name(?:\s{1,2}is|'s|:)"
+    r"|mein\sname\s(?:ist|lautet)|ich\shei(?:ß|ss)e|me\sllamo|mi\snombre\ses|je\sm'appelle|mon\snom\sest"
+    r"|mi\schiamo|il\smio\snome\sè|me\schamo|meu\snome\sé|ik\sheet|mijn\snaam\sis|nazywam\ssię|mam\sna\simię"
+    r"|jag\sheter|mitt\snamn\sär|меня\sзовут|мо[её]\sимя)\s{0,2}[:\s]\s{0,2}",
     re.IGNORECASE,
 )
-_NAME_VALUE = re.compile(rf"{_WORD}(?:\s(?:(?:van|von|de|der|da|del|di|la|le|bin|al)\s){{0,2}}{_WORD}){{0,3}}")
-_ANY_WORD = re.compile(rf"[{_LETTERS}][{_LETTERS}'-]{{0,40}}|[\u3041-\u30ff\u3400-\u9fff\uac00-\ud7a3]{{1,12}}")
+# These go on in many other ways, so the name has to be written with a capital.
+_CALLED = re.compile(
+    r"(?<![A-Za-z])(?i:(?:they|people|friends|everyone|everybody|please|just|can|you)\s(?:all\s|usually\s|can\s)?calls?"
+    r"\sme|i(?:'m|\sam)\scalled)\s"
+)
+_LABELLED = re.compile(
+    rf"(?:(?<![A-Za-z])(?i:full|first|last|given|family|patient|customer|contact)[\s_]?(?i:name)[\"']?\s{{0,2}}[:=]\s{{0,2}}[\"']?"
+    rf"(?={_WORD})|(?:^|(?<=[\n{{,;|\"(]))\s{{0,2}}[\"']?(?i:name)[\"']?\s{{0,2}}[:=]\s{{0,2}}[\"']?(?={_WORD}\s{_WORD}))"
+)
+_NAME_VALUE = re.compile(_FULL_NAME)
+# A name in small letters ends its clause; a word inside of one is a sentence going on.
+_SMALL_NAME = re.compile(
+    rf"[{LETTERS}][{LETTERS}'-]{{0,40}}(?:\s[{LETTERS}][{LETTERS}'-]{{0,40}})?"
+    r"(?=\s{0,2}(?:[.,;:!?)\]}\"\n]|$)|\s(?:and|und|y|et|e|en|i|и|from|but)\s)"
+)
 _NOT_A_NAME: Final[frozenset[str]] = word_set(
     "a about actually all already also always an and as at because being but called common correct difficult easy "
     "for from hard here how in incorrect irrelevant it just kind known listed long missing mentioned misspelled "
     "mud my no not now of often on only or part pronounced quite rather really secret short so spelled spelt "
     "still taken that the there this to too unusual usually very what when which who with written wrong your "
+    "important hidden private unknown empty required optional unique auf bekannt dich euch geheim sie willkommen "
+    "hier da egal falsch lang kurz muy común raro secreto souvent long court rare connu comune strano comum longo "
+    "nie nicht nur неважно важно как так bekend lang "
 )
 
-_LIVE = re.compile(
-    r"(?<![a-z])(?:i\s(?:currently\s|now\s|still\s)?(?:live|lived|reside)|i(?:'m|\sam)\s(?:currently\s|now\s)?living|we\slive"
-    r"|ich\swohne|vivo|j'habite)\s(?:in|at|on|near|en|à)\s(?:the\s)?",
-    re.IGNORECASE,
+# Family names that begin most Chinese names; "I call" is the same word as "I am called".
+_FAMILY_NAMES: Final = (
+    "王李张刘陈杨赵黄周吴徐孙胡朱高林何郭马罗梁宋郑谢韩唐冯于董萧程曹袁邓许傅沈曾彭吕苏卢蒋蔡贾丁魏薛叶阎余潘杜戴夏钟汪"
+    "田任姜范方石姚谭廖邹熊金陆郝孔白崔康毛邱秦江史顾侯邵孟龙万段雷钱汤尹黎易常武乔贺赖龚文張劉陳楊趙黃吳孫馬羅鄭謝韓馮鄧許"
 )
-_PLACE_WORD: Final = rf"(?!I\b)[{_CAPITALS}0-9](?:[{_LETTERS}0-9'/-]|\.(?=[{_LETTERS}0-9])){{0,40}}"
-_PLACE = re.compile(rf"{_PLACE_WORD}(?:,?\s(?:(?:of|de|del|la|le|the|am|an|der)\s){{0,2}}{_PLACE_WORD}){{0,9}}")
-_NOT_A_PLACE: Final[frozenset[str]] = word_set(
-    "a an all another any apartment bed both but chaos constant denial different fear harmony hell her his home "
-    "house it its london-like luxury me mine my neither one our paradise peace places poverty reality same shared "
-    "sin small some someone's student such that their there these this those two what which your "
-)
-
-_ADDRESS = re.compile(
-    r"(?<![a-z])(?<!mail )(?<!ip )(?<!web )(?<!mac )(?<!memory )(?<!contract )"
-    r"(?:(?:home|street|postal|mailing|shipping|billing)[\s_])?(?:address|anschrift|dirección|adresse)([\s_]{0,2}[:=]\s{0,3}|\s(?:is|ist|es|est)[\s:]{1,2})",
-    re.IGNORECASE,
-)
-_ADDRESS_VALUE = re.compile(r"(?:(?![.!?](?:\s|$)|\sand\s(?:my|i|the)\b)[^\n;\[]){3,160}", re.IGNORECASE)
-_POST_CODE = re.compile(
-    r"(?<![a-z])(?:zip|postal|post)(?:[\s_-]?code)?(?:\s{0,2}[:=]\s{0,3}|\sis[\s:]{1,2})"
-    r"([A-Z0-9]{0,4}[0-9][A-Z0-9]{0,6}(?:[ -][0-9][A-Z0-9]{1,4})?)(?![A-Za-z0-9])",
-    re.IGNORECASE,
-)
-_STREET = re.compile(
-    rf"(?<![0-9A-Za-z.,/-])[0-9]{{1,5}}[A-Za-z]?\s(?:[{_CAPITALS}][{_LETTERS}'.]{{1,24}}\s){{1,3}}"
-    r"(?:Street|St|Avenue|Ave|Road|Rd|Boulevard|Blvd|Lane|Ln|Drive|Court|Square|Terrace)\b"
-)
-_STREET_LABELLED = re.compile(
-    rf"(?<![a-z])(?i:street|straße)(?:\s{{0,2}}[:=]\s{{0,3}}|\sis[\s:]{{1,2}})({_PLACE_WORD}(?:\s{_PLACE_WORD}){{0,5}})"
+_HAN_NAME = re.compile(
+    rf"我(?:的名字)?叫([{_FAMILY_NAMES}][{HAN}]{{1,3}})(?![{HAN}])|我的(?:名字|姓名)(?:是|叫|为)\s?([{HAN}]{{2,4}}|{_FULL_NAME})"
+    r"|(?:姓名|名前)\s?:\s?([\u3041-\u30ff\u3400-\u9fff]{2,8})"
+    r"|(?:私|僕|わたし)の名前は\s?([\u30a1-\u30ff\u3400-\u9fff]{2,8})"
 )
 
 
@@ -95,47 +95,22 @@ def find_names(text: str) -> Iterator[Place]:
     """Find the name after "my name is" and its like in other languages; only the name is the place."""
     for announced in _NAME.finditer(text):
         start = announced.end()
-        value = _NAME_VALUE.match(text, start)
-        word = _ANY_WORD.match(text, start)
-        if value and value.group().split(" ")[0].casefold() not in _NOT_A_NAME:
+        value = _NAME_VALUE.match(text, start) or _SMALL_NAME.match(text, start)
+        if value and _first_word(value.group()) not in _NOT_A_NAME:
             yield "person_name", start, value.end()
-        elif word and word.group().casefold() not in _NOT_A_NAME:
-            yield "person_name", start, word.end()
+    for pattern in (_CALLED, _LABELLED):
+        for announced in pattern.finditer(text):
+            value = _NAME_VALUE.match(text, announced.end())
+            if value and _first_word(value.group()) not in _NOT_A_NAME:
+                yield "person_name", value.start(), value.end()
 
 
-def find_places(text: str) -> Iterator[Place]:
-    """Find the place after "I live in"; only the place is the place."""
-    for announced in _LIVE.finditer(text):
-        start = announced.end()
-        value = _PLACE.match(text, start)
-        word = _ANY_WORD.match(text, start)
-        if value and value.group().split(" ")[0].casefold() not in _NOT_A_PLACE:
-            yield "location", start, value.end()
-        elif word and word.group().casefold() not in _NOT_A_PLACE:
-            yield "location", start, word.end()
+def find_names_in_han(text: str) -> Iterator[Place]:
+    """Find the names that Chinese and Japanese sentences announce."""
+    for match in _HAN_NAME.finditer(text):
+        group = match.lastindex or 0
+        yield "person_name", match.start(group), match.end(group)
 
 
-def find_addresses(text: str) -> Iterator[Place]:
-    """Find postal addresses, streets and post codes that are announced as such."""
-    for announced in _ADDRESS.finditer(text):
-        value = _ADDRESS_VALUE.match(text, announced.end())
-        if value and _reads_like_an_address(value.group(), verb=announced.group(1).strip(" _")[:1].isalpha()):
-            yield "address", value.start(), value.end()
-    for match in _POST_CODE.finditer(text):
-        yield "address", match.start(1), match.end(1)
-    for match in _STREET_LABELLED.finditer(text):
-        yield "address", match.start(1), match.end(1)
-
-
-def find_streets(text: str) -> Iterator[Place]:
-    """Find house numbers with the name of a street."""
-    for match in _STREET.finditer(text):
-        yield "address", match.start(), match.end()
-
-
-def _reads_like_an_address(value: str, *, verb: bool) -> bool:
-    """Tell an address from the rest of a sentence: it holds a number or begins with a capital."""
-    first = value.split(" ", 1)[0]
-    if "@" in first or "://" in first:
-        return False
-    return any(char.isdigit() for char in value) or value[0].isupper() or not (verb or value[0].islower())
+def _first_word(value: str) -> str:
+    return value.split(maxsplit=1)[0].casefold()

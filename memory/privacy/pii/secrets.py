@@ -17,21 +17,28 @@ _PEM_EDGE = re.compile(r"-----(BEGIN|END) (?:[A-Z0-9]{1,16} ){0,4}PRIVATE KEY(?:
 _PEM_BODY = re.compile(r"(?:\s{0,4}[A-Za-z0-9+/=]{16,})*")
 
 _KEY_PREFIX = re.compile(
-    r"(?<![A-Za-z0-9_])(?:[sr]k_(?:live|test)_|sk-|gh[pousr]_|github_pat_|glpat-|xox[abeoprs]-|AIza|hf_|npm_|pypi-)"
-    r"[A-Za-z0-9_-]{16,}"
+    r"(?<![A-Za-z0-9_])(?:[sr]k_(?:live|test)_|sk-|gh[pousr]_|github_pat_|glpat-|xox[abeoprs]-|AIza|hf_|npm_|pypi-|shpat_)"
+    r"[A-Za-z0-9_-]{16,}|(?<![A-Za-z0-9_])SG\.[A-Za-z0-9_-]{16,}\.[A-Za-z0-9_-]{16,}"
 )
 _KEY_LABELLED = re.compile(
-    r"(?:api|secret|access|auth|private|client)[\s_-]?(?:key|token|secret)(?:[\"']?\s{0,3}[:=]\s{0,3}[\"'`]?|\sis\s)"
-    r"([A-Za-z0-9_/+.=-]{32,})",
+    r"(?:(?:api|secret|access|auth|private|client)[\s_-]?(?:key|token|secret|schlüssel)|clé\s(?:d')?api|clave\s(?:de\s)?api"
+    r"|chave\s(?:de\s|da\s)?api|chiave\sapi|api(?:密钥|金鑰|キー))"
+    r"(?:[\"']?\s{0,3}[:=是は]\s{0,3}[\"'`]?|\s(?:is|ist|lautet|est|es|è|é)[\s:]{1,2})([A-Za-z0-9_/+.=-]{32,})",
     re.IGNORECASE,
 )
+_IDENTIFIER = re.compile(r"[A-Za-z]+(?:[_.-][A-Za-z]+)+")
 _URL_PASSWORD = re.compile(r"(?<=://)[^\s/:@?#]{0,64}:([^\s/@]{1,128})@")
 
 _LABEL: Final = (
-    r"(?:password|passwort|passwd|passcode|pwd|contraseña|(?<![A-Za-z])(?:pass|secret|token)"
+    r"(?:password|passwort|passwd|passcode|pwd|contraseña|kennwort|wachtwoord|hasło|senha|mot\sde\spasse|пароль"
+    r"|(?<![A-Za-z])(?:pass|pw|secret|token)"
     r"|(?:api|access|secret|auth|private|client|bearer|session|refresh|recovery)[\s_-]?(?:key|token|secret|code))"
 )
-_JOIN: Final = r"(?:[\"']?\s{0,3}(?:=>|->|[:=])\s{0,3}|\s(?:is|was|ist|es)(?:\sset\sto)?[\s:]{1,3})"
+_JOIN: Final = (
+    r"(?:[\"']?\s{0,3}(?:=>|->|[:=])\s{0,3}"
+    r"|\s(?:(?:is|was)(?:\s(?:now|set\sto|still))?|ist|lautet|es|est|è|é|to|as)[\s:]{1,3})"
+)
+_ELSEWHERE: Final = frozenset({"ist", "lautet", "es", "est", "è", "é", "to", "as"})
 # A value that is a marker and nothing else has been redacted before.
 _NO_MARKER: Final = r"(?!\[[A-Z_]{3,24}\](?:[\s.,;:!?)\]}\"'`]|$))"
 _CREDENTIAL = re.compile(
@@ -42,8 +49,21 @@ _PHRASE = re.compile(
     re.IGNORECASE,
 )
 _PIN = re.compile(
-    r"(?<![a-z])pin(?:\s(?:code|number))?(?:\s{0,3}[:=]\s{0,3}|\sis\s)([0-9]{4,8})(?![0-9])", re.IGNORECASE
+    r"(?<![a-z])pin(?:[\s-](?:code|number|nummer))?(?:\s{0,3}[:=]\s{0,3}|\s(?:is|ist|lautet|est|es|è|é)\s)"
+    r"([0-9]{4,8})(?![0-9])",
+    re.IGNORECASE,
 )
+_IN_HAN = re.compile(
+    r"(?:密码|密碼|口令|パスワード|暗証番号|비밀번호)\s?(?:是|为|為|は|:|=|은|는)\s?[\"'「『]?([!-~]{3,128})"
+)
+# What stands for a value and is none: a variable, a call, a mask, a word to be replaced.
+_STANDS_IN = re.compile(
+    r"\$\{|\$\(|\$[A-Za-z_]{2,}$|\{\{|%[({sd]|<[A-Za-z_ -]{1,40}>?$|[*•x.]{3,}\W{0,3}$|[Yy](?:our|OUR)[-_]|YOUR"
+    r"|(?:os|self|settings|config|env|process|request|req|args|options|params|data|this|secrets|vault)\."
+    r"|[A-Za-z_][A-Za-z0-9_]{0,60}(?:\.[A-Za-z_][A-Za-z0-9_]{0,60}){0,4}[(\[]|[A-Za-z_]{1,60}\.[A-Za-z_]{1,60}[),]"
+    r"|[^\s]{0,16}\.\.\."
+)
+_LEAST_DIGITS: Final = 4
 _PASSWORD = re.compile(r"pass|pwd|contraseña", re.IGNORECASE)
 # The password is "getting old", "written down", "usually long".
 _SENTENCE_ENDINGS: Final = ("ing", "ed", "ten", "ly")
@@ -59,6 +79,11 @@ _PROSE: Final[frozenset[str]] = word_set(
     "safe same secret secure sent set short shared shorter simple so some still stored stolen strong string str "
     "than that the their there this to today too true truly undefined unique unknown unset up used valid very "
     "weak what when where which who why with wrong your my his her "
+    "final bytes int bool object repr password token secret "
+    "ask check enter see type use two three four five six seven eight ten twelve expire stronger something "
+    "abgelaufen falsch geheim ungültig vergessen zu nicht caducada correcta demasiado incorrecta incorrecto "
+    "obligatoria obligatorio secreta expiré obligatoire requis trop errada incorreta obrigatória "
+    "muito corretta obbligatoria sbagliata scaduta troppo verkeerd verlopen te неверный обязателен устарел слишком не "
 )
 
 
@@ -76,6 +101,8 @@ def find_keys(text: str) -> Iterator[Place]:
         if any(char.isdigit() for char in match.group()):
             yield "api_key", match.start(), match.end()
     for match in _KEY_LABELLED.finditer(text):
+        if _IDENTIFIER.fullmatch(match.group(1)):
+            continue
         yield "api_key", match.start(1), match.end(1)
 
 
@@ -111,20 +138,37 @@ def find_credentials(text: str) -> Iterator[Place]:
         value = match.group(1).rstrip()
         if value.split(" ", 1)[0].casefold() not in _PROSE - {"correct"}:
             yield "credential", match.start(1), match.start(1) + len(value)
-    for pattern in (_PIN, _URL_PASSWORD):
-        for match in pattern.finditer(text):
+    for match in _PIN.finditer(text):
+        yield "credential", match.start(1), match.end(1)
+    for match in _URL_PASSWORD.finditer(text):
+        if not _STANDS_IN.match(match.group(1)) and match.group(1).casefold() not in _PROSE:
+            yield "credential", match.start(1), match.end(1)
+
+
+def find_credentials_in_han(text: str) -> Iterator[Place]:
+    """Find passwords that Chinese, Japanese and Korean sentences name."""
+    for match in _IN_HAN.finditer(text):
+        if not _STANDS_IN.match(match.group(1)):
             yield "credential", match.start(1), match.end(1)
 
 
 def _credential_value(match: re.Match[str]) -> tuple[int, int] | None:
     """Give the place of a labelled value unless it reads like the sentence going on."""
+    spoken = match.group(1).strip(" :\t\n\"'")
     if match.group(3) is not None:
-        return match.start(3), match.end(3)
+        return None if _STANDS_IN.match(match.group(3)) else (match.start(3), match.end(3))
     value = match.group(4).rstrip(_TRAILING)
-    if len(value) < 2 or value.casefold() in _PROSE:
+    if len(value) < 2 or value.casefold() in _PROSE or _STANDS_IN.match(match.group(4)):
         return None
-    spoken = match.group(1).strip()[:1].isalpha()
-    if spoken and value.isalpha() and value.islower() and not _stands_for_itself(match, value):
+    if match.group().casefold().startswith(value.casefold()):
+        # A parameter that is named after what it holds.
+        return None
+    if value.isdigit() and len(value) < _LEAST_DIGITS:
+        return None
+    plain = value.isalpha() and value.islower()
+    if plain and spoken in _ELSEWHERE:
+        return None
+    if plain and spoken[:1].isalpha() and not _stands_for_itself(match, value):
         return None
     return match.start(4), match.start(4) + len(value)
 
