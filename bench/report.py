@@ -104,26 +104,26 @@ def fits(figures: Mapping[str, Any]) -> list[str]:
     return aligned(rows, first="weights")
 
 
-def check_marks(page: Path) -> None:
+def check_marks(page: Path, *, begin: str = BEGIN, end: str = END) -> None:
     """See that a page can be written to by `write_between`; raises what that raises."""
-    _parts(page)
+    _parts(page, begin, end)
 
 
-def write_between(page: Path, text: str) -> None:
-    """Replace what stands between the two marks of a page, and nothing else.
+def write_between(page: Path, text: str, *, begin: str = BEGIN, end: str = END) -> None:
+    """Replace what stands between two marks of a page, those of recall quality when none are named, and nothing else.
 
     Raises:
         InvalidInput: the page does not have each mark once, in order; it was left as it was.
         OSError: the page cannot be read or written.
     """
-    before, after = _parts(page)
-    page.write_text(f"{before}{BEGIN}\n\n{text}\n\n{END}{after}", encoding="utf-8")
+    before, after = _parts(page, begin, end)
+    page.write_text(f"{before}{begin}\n\n{text}\n\n{end}{after}", encoding="utf-8")
 
 
-def _parts(page: Path) -> tuple[str, str]:
+def _parts(page: Path, begin: str, end: str) -> tuple[str, str]:
     whole = page.read_text(encoding="utf-8")
-    before, _, rest = whole.partition(BEGIN)
-    _, _, after = rest.partition(END)
-    if (whole.count(BEGIN), whole.count(END), rest.count(END)) != (1, 1, 1):
-        raise InvalidInput(f"{page.name} needs {BEGIN} and {END} once each; it was not changed.", code="bench.marks")
+    before, _, rest = whole.partition(begin)
+    _, _, after = rest.partition(end)
+    if (whole.count(begin), whole.count(end), rest.count(end)) != (1, 1, 1):
+        raise InvalidInput(f"{page.name} needs {begin} and {end} once each; it was not changed.", code="bench.marks")
     return before, after
