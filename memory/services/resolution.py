@@ -13,9 +13,10 @@ from memory.crypto.keyring import OwnerRing, keyring
 from memory.errors import InvalidInput, LociError
 from memory.graph.names import canonical, name_hash
 from memory.models import EntitiesApart, Entity, EntityName, EntityType, NameKind, ReviewKind, owner_scope
-from memory.services.actors import Actor, Target
+from memory.services.actors import Actor, Permission, Target
 from memory.services.clock import now
-from memory.services.graph.entities import EntityDraft, visible_entity
+from memory.services.features import require_memory
+from memory.services.graph.entities import MOST_ALIASES, EntityDraft, visible_entity
 from memory.services.graph.writing import checked_name
 from memory.services.reviews import open_review
 
@@ -24,6 +25,9 @@ MOST_DOUBTS: Final = 3
 
 MOST_COMPARED: Final = 20
 """Newest names of a batch that share a word with one and are compared with it."""
+
+MOST_NAMES_JUDGED: Final = 5
+"""Names of a stored entity that are compared with those of another."""
 
 Pair = tuple[UUID, UUID]
 
@@ -68,6 +72,15 @@ class Resolution(Sequence[EntityDraft]):
     def __len__(self) -> int:
         """Give how many drafts there are."""
         return len(self.drafts)
+
+
+@dataclass(frozen=True, slots=True)
+class Duplicate:
+    """Two stored entities that may be one, with what the rule says."""
+
+    first: Entity
+    second: Entity
+    judgement: Judgement
 
 
 @dataclass(slots=True)
@@ -160,13 +173,60 @@ def open_doubts(
     return opened
 
 
+def find_duplicates(*, actor: Actor, entities: Sequence[Entity]) -> list[Duplicate]:
+    """Find stored entities that may be the same as some others, each pair once, the likeliest first.
+
+    Pairs that a person has kept apart are left out. A pair is given with the one of the two that comes first in the
+    order of `search_entities`, so that a walk through all pages of that list gives every pair once.
+
+    Args:
+        actor: who asks; sees pairs of scopes that it may read.
+        entities: a page of entities as `search_entities` gives it.
+    """
+    require_memory()
+    actor.require(Permission.READ)
+    ring = keyring().of(actor.owner_id)
+    by_scope: dict[UUID, dict[int, tuple[str, str]]] = {}
+    for place, row in enumerate(entities):
+        if actor.may_read(row.scope):
+            by_scope.setdefault(row.scope, {})[place] = (row.name, row.type)
+    with owner_scope(actor.owner_id):
+        found = {
+            place: ids
+            for scope, wanted in by_scope.items()
+            for place, ids in candidates(ring, wanted, scope=scope).items()
+        }
+        others = {row.pk: row for row in Entity.objects.filter(pk__in={one for ids in found.values() for one in ids})}
+        pairs: dict[Pair, Duplicate] = {}
+        for place, ids in found.items():
+            row = entities[place]
+            for other in (others[one] for one in ids if one in others and one != row.pk):
+                if (other.mention_count, other.pk) > (row.mention_count, row.pk):
+                    continue
+                judgement = best_of_all(row, other)
+                if judgement.verdict != Verdict.APART:
+                    pairs[in_order(row.pk, other.pk)] = Duplicate(row, other, judgement)
+        for pair in kept_apart(list(pairs)):
+            del pairs[pair]
+    return sorted(pairs.values(), key=lambda one: (-one.judgement.score, one.first.pk, one.second.pk))
+
+
+def best_of_all(first: Entity, second: Entity) -> Judgement:
+    """Judge every name of one entity against every name of another, and give the likeliest answer."""
+    names = (first.name, *(first.aliases or ()))[:MOST_NAMES_JUDGED]
+    return max((best_of(name, first.type, second) for name in names), key=lambda one: one.score)
+
+
 def keep_apart(*, actor: Actor, first_id: UUID, second_id: UUID) -> None:
     """Note that two entities are not the same; they are not proposed again. Without effect when that is known.
 
     Raises:
         NotFound: one of them is not there or hidden.
         InvalidInput: they are one and the same, or stand for different scopes.
+        PermissionRefused: the actor may not decide.
     """
+    require_memory()
+    actor.require(Permission.REVIEW)
     with owner_scope(actor.owner_id):
         first, second = visible_entity(actor, first_id), visible_entity(actor, second_id)
         if first.pk == second.pk or first.scope != second.scope:
@@ -191,9 +251,8 @@ def in_order(first: UUID, second: UUID) -> Pair:
 
 def best_of(name: str, type_: str, entity: Entity) -> Judgement:
     """Judge a name against the name and the aliases of an entity, and give the likeliest answer."""
-    found = [
-        judge(name, other, type_=type_, other_type=entity.type) for other in (entity.name, *(entity.aliases or ()))
-    ]
+    others = (entity.name, *(entity.aliases or ()))[: MOST_ALIASES + 1]
+    found = [judge(name, other, type_=type_, other_type=entity.type) for other in others]
     return max(found, key=lambda one: one.score)
 
 

@@ -159,6 +159,15 @@ def get_review(*, actor: Actor, item_id: UUID) -> Reviewed:
         return shown(actor, [visible_review(actor, item_id)], at=now())[0]
 
 
+def stored_review_version(*, actor: Actor, item_id: UUID) -> int:
+    """Give the version of an item, to callers that may read or decide it; raises NotFound and PermissionRefused."""
+    require_memory()
+    if Permission.REVIEW not in actor.permissions:
+        actor.require(Permission.READ)
+    with owner_scope(actor.owner_id):
+        return int(visible_review(actor, item_id).version)
+
+
 def count_open(actor: Actor) -> int:
     """Count the items that wait and that the actor may see, within its owner's scope."""
     return _visible(actor).filter(_in_state(ReviewState.OPEN, now())).count()

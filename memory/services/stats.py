@@ -12,6 +12,7 @@ from memory.models import LabelKind, Memory, OwnerActivity, PendingVector, Statu
 from memory.services.actors import Actor, Permission
 from memory.services.drafts import source_segments
 from memory.services.features import require_memory
+from memory.services.reviews import count_open
 from memory.services.sessions import own_sessions
 
 MOST_SOURCES: Final = 50
@@ -29,6 +30,7 @@ def statistics(*, actor: Actor) -> dict[str, Any]:
         activity, all_agents = OwnerActivity.objects.first(), actor.readable is None
         return {
             **_totals(actor),
+            "open_reviews": count_open(actor),
             "by_tier": _counts(live, "tier"),
             "by_kind": _counts(live, "kind"),
             "by_category": _counts(live, "category"),

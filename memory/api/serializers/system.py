@@ -30,6 +30,7 @@ class StatsSerializer(serializers.Serializer[Any]):
     by_source = Counts(help_text="The fifty most frequent sources and path prefixes.")
     sessions = serializers.IntegerField()
     vectors_pending = serializers.IntegerField()
+    open_reviews = serializers.IntegerField(help_text="Review items that wait for a decision.")
     turns_since_consolidation = serializers.IntegerField(
         allow_null=True, help_text="Counted over all agents, and told to persons only."
     )

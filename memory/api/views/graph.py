@@ -10,6 +10,7 @@ from memory.api.actions import Action
 from memory.api.count_pages import page_by_count
 from memory.api.idempotency import idempotent
 from memory.api.pagination import KeysetPagination
+from memory.api.serializers.base import PageQuery
 from memory.api.serializers.graph import (
     AliasSerializer,
     EntityBodySerializer,
@@ -26,13 +27,18 @@ from memory.api.serializers.graph import (
     RelationQuery,
     RelationSerializer,
 )
+from memory.api.serializers.memories import SHOWN_CHARACTERS, CountedMemorySerializer, MemoryPageSerializer
+from memory.api.serializers.merging import EntityChangeSerializer
 from memory.api.views.base import LociView, path_id
 from memory.errors import InvalidInput
 from memory.services.actors import UNSET, Permission
 from memory.services.graph.entities import EntityDraft, add_alias, get_entity, merge_entity
+from memory.services.graph.entity_changes import change_entity, delete_entity, memories_of
 from memory.services.graph.reading import get_neighbours, graph_query, graph_stats
 from memory.services.graph.relations import relations_of
 from memory.services.graph.searching import search_entities
+from memory.services.memories import accesses
+from memory.services.retention_policies import policy_of
 
 
 class EntitiesView(LociView):
@@ -92,11 +98,66 @@ class EntitiesView(LociView):
 class EntityView(LociView):
     """One entity."""
 
-    actions = {"GET": Action(id="get_entity", permission=Permission.READ, answers={200: EntitySerializer})}
+    actions = {
+        "GET": Action(id="get_entity", permission=Permission.READ, answers={200: EntitySerializer}),
+        "PATCH": Action(
+            id="change_entity",
+            permission=Permission.WRITE,
+            rate="write",
+            body=EntityChangeSerializer,
+            answers={204: None},
+            problems=(409,),
+        ),
+        "DELETE": Action(id="delete_entity", permission=Permission.REVIEW, rate="write", answers={204: None}),
+    }
 
     def get(self, request: Request, entity_id: str) -> Response:
         """Give one entity."""
         return Response(EntitySerializer(get_entity(actor=self.actor, entity_id=path_id(entity_id))).data)
+
+    @idempotent
+    def patch(self, request: Request, entity_id: str) -> Response:
+        """Change an entity's name, type, properties or importance. Under its former name it is still found. A name that
+        another entity of its type and scope bears is 409.
+        """
+        found, changes = path_id(entity_id), self.body(partial=True)
+        if not changes:
+            raise InvalidInput("Name at least one field to change.", code="change.empty")
+        change_entity(actor=self.actor, entity_id=found, changes=changes)
+        return Response(status=204)
+
+    @idempotent
+    def delete(self, request: Request, entity_id: str) -> Response:
+        """Delete an entity with its relations and mentions, for good. Memories stay, and so do events and causes,
+        without it.
+        """
+        delete_entity(actor=self.actor, entity_id=path_id(entity_id))
+        return Response(status=204)
+
+
+class MentionsView(LociView):
+    """Memories that speak of one entity."""
+
+    actions = {
+        "GET": Action(
+            id="list_mentions", permission=Permission.READ, query=PageQuery, answers={200: MemoryPageSerializer}
+        )
+    }
+
+    def get(self, request: Request, entity_id: str) -> Response:
+        """List the live memories that speak of an entity and that the caller may read, the newest first."""
+        found = path_id(entity_id)
+        rows, following = KeysetPagination().page(
+            "mentions",
+            limit=self.query.get("limit"),
+            cursor=self.query.get("cursor"),
+            fetch=lambda after, size: memories_of(actor=self.actor, entity_id=found, after=after, size=size),
+            position=lambda row: (row.created_at, row.pk),
+        )
+        uses = accesses(actor=self.actor, memory_ids=[row.pk for row in rows]) if rows else {}
+        shown = {"uses": uses, "most_characters": SHOWN_CHARACTERS, "policy": policy_of(self.actor)}
+        items = CountedMemorySerializer(rows, many=True, context=shown).data
+        return Response({"items": items, "next": following})
 
 
 class AliasesView(LociView):

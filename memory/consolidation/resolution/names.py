@@ -35,6 +35,7 @@ _ORDINAL: Final = re.compile(r"(\d+)(?:st|nd|rd|th)")
 _JOINT: Final = re.compile(r"(?<=[^\W\d_])[-‐‑–_.](?=\d)|(?<=\d)[-‐‑–_](?=[^\W\d_])")
 _UNSPACED: Final = re.compile(f"[{UNSPACED}]")
 _GERMAN: Final = str.maketrans({"ä": "ae", "ö": "oe", "ü": "ue", "å": "aa", "ø": "oe", "æ": "ae"})
+_MONTH_NAMES: Final = {word: max((name for name in MONTHS if MONTHS[name] == MONTHS[word]), key=len) for word in MONTHS}
 _ADDRESS: Final = re.compile(r"^(?:[a-z][a-z0-9+.-]*:)?//(?:www\.)?|^www\.")
 
 
@@ -45,7 +46,7 @@ class Name:
     Attributes:
         whole: the form in which names are compared.
         joined: its letters, digits and telling signs without anything between them.
-        spelled: `joined` with the umlauts and ligatures written out.
+        spelled: `joined` with umlauts and ligatures written out, and with the s of a possessive.
         words: its words, without articles, titles and legal forms.
         letters: its words of one letter, in order: initials, or the letter of a plan.
         numbers: its numbers, codes and years, in order; numerals and numbers in words count as digits.
@@ -102,7 +103,7 @@ def taken_apart(name: str, type_: str) -> Name:
     return Name(
         whole=whole,
         joined=_joined(words),
-        spelled="".join(_words(_folded(bare, spelled=True))),
+        spelled="".join(_words(_APOSTROPHE.sub("", _folded(bare, spelled=True)))),
         words=tuple(rest),
         letters=tuple(word for word in rest if len(word) == 1 and not _UNSPACED.match(word)),
         numbers=tuple(numbers),
@@ -143,9 +144,9 @@ def _words(folded: str) -> list[str]:
 def _usual(word: str, place: int, *, person: bool) -> str:
     if person:
         return {"jr": "junior", "jnr": "junior", "sr": "senior", "snr": "senior"}.get(word, word)
-    if len(word) == 1 and place > 0:
+    if len(word) == 1 and word.isalpha() and place > 0:
         return word
-    return SAME_WORD.get(word, word)
+    return _MONTH_NAMES.get(word) or SAME_WORD.get(word, word)
 
 
 def _without_title(words: list[str]) -> tuple[str | None, list[str]]:

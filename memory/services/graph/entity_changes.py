@@ -10,7 +10,7 @@ from uuid import UUID
 from django.db.models import Q
 
 from memory.crypto.keyring import keyring
-from memory.errors import Conflict, InvalidInput, PermissionRefused
+from memory.errors import Conflict, InvalidInput
 from memory.graph.names import canonical, name_hash
 from memory.models import (
     AuditEvent,
@@ -77,7 +77,9 @@ def change_entity(*, actor: Actor, entity_id: UUID, changes: Mapping[str, Any]) 
 
 
 def delete_entity(*, actor: Actor, entity_id: UUID) -> int:
-    """Delete an entity with its names, relations and mentions; events and causes stay without it. Only people can.
+    """Delete an entity with its names, relations and mentions; events and causes stay without it.
+
+    It cannot be undone, so people do it and agents whose keys may decide.
 
     Memories stay as they are; one that speaks of it brings it back when it is consolidated anew.
 
@@ -86,11 +88,9 @@ def delete_entity(*, actor: Actor, entity_id: UUID) -> int:
 
     Raises:
         NotFound: not there or hidden.
-        PermissionRefused: the actor is no person.
+        PermissionRefused: the actor may not decide.
     """
-    actor.require(Permission.DELETE)
-    if actor.kind != "person":
-        raise PermissionRefused("Only a person can delete an entity. Nothing was changed.")
+    actor.require(Permission.REVIEW)
     moment = now()
     with change_graph(actor, now=moment):
         row = visible_entity(actor, entity_id)

@@ -16,7 +16,9 @@ from memory.models import AgentKey, ExtractionFailure, owner_scope
 from memory.services.actors import Actor, Permission
 from memory.services.agents import pause_agent
 from memory.services.clock import now
+from memory.services.review_decisions import reject
 from tests.integration.api.conftest import Client, client_of, problem, remember
+from tests.integration.consolidation.reviewing import fact, opened
 
 Maker = Callable[..., Client]
 
@@ -44,6 +46,21 @@ ENDPOINTS: list[Entry] = [
     ("get", "/graph/entities", None, Permission.READ),
     ("post", "/graph/entities", {"name": "Al"}, Permission.WRITE),
     ("get", "/graph/entities/{entity}", None, Permission.READ),
+    ("patch", "/graph/entities/{entity}", {"importance": 1}, Permission.WRITE),
+    ("delete", "/graph/entities/{entity}", None, Permission.REVIEW),
+    ("get", "/graph/entities/{entity}/mentions", None, Permission.READ),
+    ("post", "/graph/entities/{entity}/merge", {"other": "{thing}"}, Permission.REVIEW),
+    ("post", "/graph/entities/{entity}/apart", {"other": "{thing}"}, Permission.REVIEW),
+    ("get", "/graph/duplicates", None, Permission.READ),
+    ("get", "/graph/merges", None, Permission.READ),
+    ("post", "/graph/merges/{merge}/undo", None, Permission.REVIEW),
+    ("get", "/reviews", None, Permission.READ),
+    ("get", "/reviews/{review}", None, Permission.READ),
+    ("post", "/reviews/{review}/approve", {}, Permission.REVIEW),
+    ("post", "/reviews/{review}/reject", None, Permission.REVIEW),
+    ("post", "/reviews/{review}/snooze", {"until": "2150-01-01"}, Permission.REVIEW),
+    ("post", "/reviews/{decided}/undo", None, Permission.REVIEW),
+    ("post", "/reviews/decide", {"ids": [str(NOTHING)], "decision": "reject"}, Permission.REVIEW),
     ("post", "/graph/entities/{entity}/aliases", {"alias": "Ally"}, Permission.WRITE),
     ("get", "/graph/entities/{entity}/neighbours", None, Permission.READ),
     ("get", "/graph/entities/{entity}/relations", None, Permission.READ),
@@ -116,8 +133,8 @@ every_endpoint = pytest.mark.parametrize(
     ("method", "path", "body", "permission"), ENDPOINTS, ids=[f"{m} {p}" for m, p, _, _ in ENDPOINTS]
 )
 NAMES = (
-    "memory", "session", "recall", "agent", "key", "group", "edge", "entity", "relation", "run",
-    "skill", "tool", "summary",
+    "memory", "session", "recall", "agent", "key", "group", "edge", "entity", "relation", "run", "review", "decided",
+    "merge", "skill", "tool", "summary",
 )  # fmt: skip
 
 
@@ -139,7 +156,8 @@ def rows(agent: Client, colleague: Client, woman: Client) -> dict[str, str]:
     memory = remember(agent, "Alice drinks tea.")
     other = remember(agent, "Alice drinks no coffee.")
     alice = agent.json("post", "/graph/entities", {"name": "Alice", "type": "person"}).json()["id"]
-    agent.json("post", "/graph/entities", {"name": "Tea"})
+    thing = agent.json("post", "/graph/entities", {"name": "Tea"}).json()["id"]
+    leaves = agent.json("post", "/graph/entities", {"name": "Tea leaves"}).json()["id"]
     relation = agent.json("post", "/graph/relations", {"source": "Alice", "label": "drinks", "target": "Tea"}).json()
     edge = agent.json("post", f"/memories/{memory}/edges", {"target": other, "kind": "supports"}).json()
     turns = agent.json("post", "/turns", {"session": "trip", "turns": [{"text": "hello there"}]}).json()
@@ -150,6 +168,10 @@ def rows(agent: Client, colleague: Client, woman: Client) -> dict[str, str]:
         )
     return {
         "run": agent.json("post", "/consolidation/run", {}).json()["id"],
+        "thing": thing,
+        "merge": woman.json("post", f"/graph/entities/{thing}/merge", {"other": leaves}).json()["id"],
+        "review": str(opened(woman.actor).pk),
+        "decided": str(reject(actor=woman.actor, item_id=opened(woman.actor, payload=fact("No.")).pk).item.pk),
         "memory": memory,
         "other": other,
         "edge": edge["id"],
