@@ -12,7 +12,20 @@ from django.conf import settings
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 from django.test.utils import override_settings
 
-from bench import compare, consolidation, fit, ingest, latency, locomo, personas, quality, relevance, report, sources
+from bench import (
+    compare,
+    consolidation,
+    fit,
+    ingest,
+    latency,
+    locomo,
+    personas,
+    quality,
+    relevance,
+    report,
+    resolution,
+    sources,
+)
 from bench.database import bench_database
 from bench.projection import fit_projection
 from memory.errors import InvalidInput, LociError
@@ -50,9 +63,11 @@ class Command(BaseCommand):
         drawn.add_argument("--data", type=Path, help="a file in LoCoMo's form; Loci's personas when left out")
         drawn.add_argument("--turns", type=int, default=800)
         drawn.add_argument("--cycles", type=int, default=50, help="idle cycles over what was drawn")
+        judged = kinds.add_parser("resolution", help="names that the rules make one entity, right and wrong")
+        judged.add_argument("--write", action="store_true", help=f"put the tables into {PAGE}")
         written = kinds.add_parser("ingest", help="turns stored per second against the embedder's own rate")
         written.add_argument("--turns", type=int, default=2_000)
-        for one in (found, fitted, calibrated, projected, timed, drawn, written):
+        for one in (found, fitted, calibrated, projected, timed, drawn, written, judged):
             one.add_argument("--json", action="store_true", help="print nothing but the JSON object")
 
     def handle(self, *args: Any, **options: Any) -> None:
@@ -64,6 +79,7 @@ class Command(BaseCommand):
             "fit-projection": self._fit_projection,
             "latency": self._latency,
             "consolidation": self._consolidation,
+            "resolution": self._resolution,
             "ingest": self._ingest,
         }
         self._quiet = options["json"]
@@ -151,6 +167,18 @@ class Command(BaseCommand):
         # Embedding is not what is measured: vectors are queued, and words alone answer the questions.
         with override_settings(EMBEDDING_PROVIDER="none"), bench_database():
             return consolidation.measure(stores, turns=options["turns"], cycles=options["cycles"], tell=self._tell)
+
+    def _resolution(self, options: dict[str, Any]) -> dict[str, Any]:
+        page = Path(settings.BASE_DIR) / PAGE
+        marks = {"begin": resolution.BEGIN, "end": resolution.END}
+        if options["write"]:
+            report.check_marks(page, **marks)
+        figures = resolution.measure()
+        self._tell(*resolution.curve_table(figures), "", *resolution.area_table(figures))
+        if options["write"]:
+            report.write_between(page, resolution.page_text(figures), **marks)
+            self._tell(f"{PAGE} has the tables")
+        return figures
 
     def _ingest(self, options: dict[str, Any]) -> dict[str, Any]:
         with bench_database():
