@@ -11,7 +11,7 @@ from django.db import IntegrityError, transaction
 
 from memory.crypto.keyring import keyring
 from memory.errors import Conflict, InvalidInput, NotFound, PermissionRefused
-from memory.models import Memory, MemoryVersion, Status, Visibility, owner_scope
+from memory.models import Memory, MemoryClaim, MemoryVersion, Status, Visibility, owner_scope
 from memory.models.encrypted import reseal
 from memory.recall.vocabulary import vocabularies
 from memory.services.actors import UNSET, Actor, Permission, Target, write_target, written_scope
@@ -91,6 +91,9 @@ def change_memory(
         _apply(row, ready, moment)
         if text_changed:
             row.analyzer_version = ANALYZER_VERSION
+            # What it claimed is not what it says now; consolidation reads it anew.
+            row.extracted_at = None
+            MemoryClaim.objects.filter(memory_id=row.pk).delete()
         if target is not None:
             _retarget(row, actor, target)
         save_unique(row)

@@ -10,7 +10,7 @@ from django.db.models import Min
 
 from memory.crypto.keyring import keyring
 from memory.errors import Conflict
-from memory.models import AuditEvent, DueWork, Memory, Status, owner_scope
+from memory.models import AuditEvent, DueWork, Memory, MemoryVersion, Status, owner_scope
 from memory.services.actors import Actor, Permission
 from memory.services.changes import add_to_indexes, draft_of, save_unique
 from memory.services.clock import now
@@ -21,6 +21,9 @@ from memory.services.features import require_memory
 from memory.services.graph.erasing import take_turn
 from memory.services.memories import visible_memory
 from memory.services.writing import call_for_work, note_uses, remove_from_indexes
+
+CONTRADICTED: Final = "contradicted"
+"""Why a statement is superseded whose place a later one took."""
 
 UNDO: Final = timedelta(seconds=10)
 MOST_AT_ONCE: Final = 1_000
@@ -45,7 +48,9 @@ def archive_memory(*, actor: Actor, memory_id: UUID, reason: str = "archived", v
 
 
 def restore_memory(*, actor: Actor, memory_id: UUID) -> Memory:
-    """Bring an archived memory back, or undo an erasure that has not happened yet. It counts as a use.
+    """Bring an archived memory back, or one that a contradiction retired, or undo an erasure that has not happened yet.
+
+    It counts as a use. A statement that was retired holds without the end that it got then.
 
     Raises:
         NotFound: not there, hidden, or erased.
@@ -55,15 +60,17 @@ def restore_memory(*, actor: Actor, memory_id: UUID) -> Memory:
     actor.require(Permission.WRITE)
     with owner_scope(actor.owner_id):
         row = visible_memory(actor, memory_id)
-        if row.status not in (Status.ARCHIVED, Status.ERASING):
+        if not _restorable(row):
             return row
         ready = make_ready(draft_of(row, {}), ring=keyring().of(actor.owner_id))
     embedded = embed_texts([ready.embeddable])
     moment = now()
     with owner_scope(actor.owner_id):
         row = visible_memory(actor, memory_id, lock=True)
-        if row.status not in (Status.ARCHIVED, Status.ERASING):
+        if not _restorable(row):
             return row
+        if row.status == Status.SUPERSEDED:
+            _reinstate(row, actor, moment)
         row.status, row.archived_at, row.archive_reason, row.erase_at = Status.LIVE, None, "", None
         row.updated_at = moment
         save_unique(row)
@@ -72,6 +79,31 @@ def restore_memory(*, actor: Actor, memory_id: UUID) -> Memory:
         note_uses({row.pk: (1, moment)})
         _audit(actor, "restore", row, "")
         return row
+
+
+def _restorable(row: Memory) -> bool:
+    contradicted = row.status == Status.SUPERSEDED and row.archive_reason == CONTRADICTED
+    return contradicted or row.status in (Status.ARCHIVED, Status.ERASING)
+
+
+def _reinstate(row: Memory, actor: Actor, moment: datetime) -> None:
+    """Give a statement the end back that it had before it was retired, and keep in its history who did so."""
+    retired = MemoryVersion.objects.filter(memory_id=row.pk, reason=CONTRADICTED).order_by("-number").first()
+    former = retired.changes.get("valid_until") if retired is not None else None
+    MemoryVersion.objects.create(
+        memory_id=row.pk,
+        number=row.version,
+        text=row.text,
+        changes={"valid_until": row.valid_until.isoformat() if row.valid_until else None},
+        actor=actor.label,
+        sealed_for=row.sealing_agent_id,
+        scope=row.scope,
+        reason="restored",
+        created_at=moment,
+    )
+    row.valid_until = datetime.fromisoformat(former) if former else None
+    row.retracted_at = None
+    row.version += 1
 
 
 def delete_memory(*, actor: Actor, memory_id: UUID, version: int | None = None) -> Memory:

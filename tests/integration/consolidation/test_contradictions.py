@@ -13,6 +13,7 @@ from memory.models import (
     EdgeKind,
     LexPosting,
     Memory,
+    MemoryClaim,
     MemoryEdge,
     MemoryVector,
     MemoryVersion,
@@ -24,8 +25,10 @@ from memory.models import (
 )
 from memory.ports import Claim, ExtractedEntity, ExtractedFact, ExtractedRelation
 from memory.services.actors import Actor
+from memory.services.changes import change_memory
 from memory.services.drafts import Draft
 from memory.services.remember import remember
+from memory.services.retirement import restore_memory
 from tests.integration.consolidation.scripted import (
     MAY,
     Scripted,
@@ -245,3 +248,43 @@ def test_an_end_of_what_was_not_known_is_history(alice: Actor) -> None:
     with owner_scope(alice.owner_id):
         row = Relation.objects.get()
     assert (row.valid_from, row.valid_until) == (MAY, MAY)
+
+
+def test_a_person_can_bring_back_what_was_retired(alice: Actor) -> None:
+    script = {"a": [preference("User loves tea.", "tea")], "b": [preference("User hates tea.", "tea", -1)]}
+    for day, text in enumerate(script):
+        say(alice, text, ("user", text), at=MAY + timedelta(days=day))
+    consolidate(alice, Scripted(script), at=LATER)
+    (old,) = facts_of(alice, Status.SUPERSEDED)
+    row = restore_memory(actor=alice, memory_id=old.pk)
+    assert (row.status, row.valid_until, row.retracted_at, row.version) == (Status.LIVE, None, None, 3)
+    assert texts_of(alice) == ["User hates tea.", "User loves tea."]
+    with owner_scope(alice.owner_id):
+        assert LexPosting.objects.filter(memory_id=old.pk).exists()
+        reasons = list(MemoryVersion.objects.filter(memory_id=old.pk).order_by("number").values_list("reason", "actor"))
+    assert reasons == [("contradicted", "system"), ("restored", "person")]
+    # No later run takes it away again by itself.
+    consolidate(alice, Scripted(script), at=LATER + timedelta(days=1))
+    assert texts_of(alice) == ["User hates tea.", "User loves tea."]
+
+
+def test_a_changed_statement_is_read_anew(alice: Actor) -> None:
+    script = {
+        "a": [home("User lives in Rome.", "Rome")],
+        "User lives in Oslo.": [home("User lives in Oslo.", "Oslo")],
+        "b": [home("User lives in Oslo now.", "Oslo")],
+        "c": [home("User lives in Bergen.", "Bergen")],
+    }
+    say(alice, "a", ("user", "a"), at=MAY)
+    consolidate(alice, Scripted(script))
+    (fact,) = facts_of(alice)
+    change_memory(actor=alice, memory_id=fact.pk, changes={"text": "User lives in Oslo."})
+    with owner_scope(alice.owner_id):
+        assert not MemoryClaim.objects.exists()
+    consolidate(alice, Scripted(script))
+    say(alice, "b", ("user", "b"), at=LATER)
+    consolidate(alice, Scripted(script), at=LATER)
+    assert texts_of(alice) == ["User lives in Oslo."]
+    say(alice, "c", ("user", "c"), at=LATER + timedelta(days=1))
+    consolidate(alice, Scripted(script), at=LATER + timedelta(days=1))
+    assert texts_of(alice) == ["User lives in Bergen."]
