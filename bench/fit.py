@@ -39,7 +39,7 @@ class Case:
 
     corpus: Corpus
     number: int
-    items: Sequence[str]
+    items: Sequence[tuple[str, ...]]
     signals: Matrix
     evidence: NDArray[np.bool_]
 
@@ -59,9 +59,9 @@ def _cases(corpus: Corpus, profile: RecallProfile, names: Sequence[str]) -> Iter
         with owner_scope(corpus.actor.owner_id):
             weighed = weigh(gather(query, profile, limit=DEPTH), query, profile)
             ground, columns = weighed.ground, weighed.columns
-        items = [corpus.item_of[memory_id] for memory_id in ground.order]
+        items = [corpus.items(memory_id) for memory_id in ground.order]
         if items:
-            evidence = np.array([item in question.evidence for item in items], dtype=bool)
+            evidence = np.array([not question.evidence.isdisjoint(one) for one in items], dtype=bool)
             # Questions without tokens have no signals of theirs, which weigh nothing then.
             nothing = np.zeros(len(items))
             rows = np.stack([columns.get(name, nothing) for name in names], axis=1)

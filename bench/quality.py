@@ -10,6 +10,7 @@ from statistics import fmean
 from typing import Any, Final
 from uuid import UUID
 
+from bench.consolidating import consolidate, drawn_from
 from bench.database import analyze, new_owner
 from bench.dataset import Item, Question, Source, Store
 from bench.intervals import interval
@@ -27,7 +28,7 @@ from memory.services.turns import MAX_TURNS, TurnDraft, ingest_turns
 
 DEPTH: Final = 20
 CUTS: Final = (5, 10, 20)
-ARMS: Final = ("dense", "lexical", "time")
+ARMS: Final = ("dense", "lexical", "time", "graph")
 # What a run can be made without, and what that changes in the profile; any arm can be left out too.
 ABLATIONS: Final[Mapping[str, Mapping[str, Any]]] = {
     "spread": {"spread_before": 0.0, "spread_after": 0.0},
@@ -62,13 +63,22 @@ class Answered:
 
 @dataclass(slots=True)
 class Corpus:
-    """One store as memories: which item of the data each memory is, and the questions made ready."""
+    """One store as memories: which item of the data each memory is, and the questions made ready.
+
+    `drawn` says of each memory that consolidation has made from which items it was drawn.
+    """
 
     store: Store
     actor: Actor
     item_of: dict[UUID, str] = field(default_factory=dict)
     session_of: dict[str, str] = field(default_factory=dict)
+    drawn: dict[UUID, tuple[str, ...]] = field(default_factory=dict)
     prepared: list[tuple[Question, Query]] = field(default_factory=list)
+
+    def items(self, memory_id: UUID) -> tuple[str, ...]:
+        """Give the items that a memory stands for: itself, and those that it was drawn from."""
+        own = self.item_of.get(memory_id)
+        return (*(() if own is None else (own,)), *self.drawn.get(memory_id, ()))
 
 
 def measure(
@@ -116,10 +126,10 @@ def measure(
 
 
 def ingest_all(stores: Sequence[Store], *, tell: Callable[[str], None]) -> list[Corpus]:
-    """Store the data through the services that agents use, and make the questions ready."""
+    """Store the data through the services that agents use, consolidate it, and make the questions ready."""
     corpora = []
     for store in stores:
-        corpora.append(_ingest(store))
+        corpora.append(_consolidated(_ingest(store)))
         tell(f"{store.name}: {len(store.items)} memories, {len(store.questions)} questions")
     analyze()
     return corpora
@@ -144,6 +154,14 @@ def _ingest(store: Store) -> Corpus:
                 corpus.item_of[result.memory_id] = item.id
                 corpus.session_of[item.id] = session
     corpus.prepared = [(question, prepared(corpus.actor, question.text)) for question in store.questions]
+    return corpus
+
+
+def _consolidated(corpus: Corpus) -> Corpus:
+    """Let the background work draw facts and the graph from what was stored."""
+    consolidate(corpus.actor)
+    for memory_id, turns in drawn_from(corpus.actor).items():
+        corpus.drawn[memory_id] = tuple(corpus.item_of[turn] for turn in turns if turn in corpus.item_of)
     return corpus
 
 
@@ -193,13 +211,20 @@ def _answers(corpora: Sequence[Corpus], profile: RecallProfile) -> Iterator[Answ
         for question, query in corpus.prepared:
             with owner_scope(corpus.actor.owner_id):
                 answer = search(query, profile, RecallRequest(query=question.text), new_id())
-            yield score(corpus, question, [corpus.item_of[hit.memory.pk] for hit in answer.hits])
+            yield score(corpus, question, [corpus.items(hit.memory.pk) for hit in answer.hits])
 
 
-def score(corpus: Corpus, question: Question, ranked: Sequence[str]) -> Answered:
-    """Compare what was found, best first, with a question's evidence."""
-    places = [place for place, item in enumerate(ranked, start=1) if item in question.evidence]
-    sessions = list(dict.fromkeys(corpus.session_of[item] for item in ranked))[:5]
+def score(corpus: Corpus, question: Question, ranked: Sequence[Sequence[str]]) -> Answered:
+    """Compare what was found, best first, with a question's evidence.
+
+    Each hit stands for some items: a fact for the turns that say it. It takes one place, whatever it stands for.
+    """
+    firsts: dict[str, int] = {}
+    for place, items in enumerate(ranked, start=1):
+        for item in items:
+            firsts.setdefault(item, place)
+    places = sorted(firsts[item] for item in question.evidence if item in firsts)
+    sessions = list(dict.fromkeys(corpus.session_of[item] for items in ranked for item in items[:1]))[:5]
     wanted = {corpus.session_of[item] for item in question.evidence}
     return Answered(
         store=corpus.store.name,

@@ -142,7 +142,7 @@ def _listed(corpus: Corpus, query: Query, wanted: frozenset[str]) -> Listed | No
     order = np.argsort(-logits, kind="stable")
     return Listed(
         logits=logits[order],
-        evidence=np.array([corpus.item_of[ground.order[place]] in wanted for place in order], dtype=bool),
+        evidence=np.array([not wanted.isdisjoint(corpus.items(ground.order[place])) for place in order], dtype=bool),
         cosine=max([0.0, *found.complete.get("dense", {}).values()]),
         coverage=max(found.coverage(memory_id) or 0.0 for memory_id in ground.order),
         late=weighed.late or 0.0,

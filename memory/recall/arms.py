@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import math
 from collections.abc import Callable, Collection, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
@@ -13,8 +14,9 @@ from uuid import UUID
 from django.db import DatabaseError, connection
 from psycopg.errors import QueryCanceled
 
-from memory.recall import dense, lexical, time_window
+from memory.recall import dense, fusion, graph_arm, lexical, time_window
 from memory.recall.budgets import OTHERS, TotalBudget, budget_of
+from memory.recall.graph_arm import Answer
 from memory.recall.lexical import LexicalModel, WordScore
 from memory.recall.profiles import RecallProfile
 from memory.recall.query import Query
@@ -26,6 +28,8 @@ T = TypeVar("T")
 
 # Up to so many memories the words' scores of all are fetched at once, which saves asking again for some.
 ALL_WORDS_ROWS: Final = 2_000
+# How many of the best rows of the other arms a walk over the graph begins from.
+WALKED_FROM: Final = 10
 
 
 @dataclass(slots=True)
@@ -36,7 +40,8 @@ class Found:
     `model` are the weights of the query's words, and `words` which of them stand in a row. `failed` says of each part
     that did not answer, why: `arm.timeout`, `arm.failed`, `arm.skipped` when no time was left, or the code of what it
     needs. `rows` is how many memories the owner has. `scored` is what the lexical search gave; with `all_words` no
-    other memory holds a word of the query. `total` is the time of the whole recall, which has begun.
+    other memory holds a word of the query. `graph` is what the graph arm found, with the walk it took. `total` is the
+    time of the whole recall, which has begun.
     """
 
     asked: dict[str, dict[UUID, float]] = field(default_factory=dict)
@@ -47,6 +52,7 @@ class Found:
     rows: int = 0
     scored: Mapping[UUID, WordScore] = field(default_factory=dict)
     all_words: bool = False
+    graph: Answer | None = None
     total: TotalBudget = field(default_factory=TotalBudget)
 
     @property
@@ -103,7 +109,28 @@ def ask(query: Query, profile: RecallProfile, *, limit: int) -> Found:
         timely = guarded("time", found, lambda: time_window.search(readable, query.windows, asked["time"]))
         if timely is not None:
             found.asked["time"] = timely
+    if "graph" in profile.arms:
+        _ask_graph(query, profile, found, limit)
     return found
+
+
+def _ask_graph(query: Query, profile: RecallProfile, found: Found, limit: int) -> None:
+    """Ask the graph arm, which comes last since it starts from what the others found too."""
+    most = min(profile.asked_of_graph(limit), budget_of("graph").rows)
+    hits = leading(fusion.zscore_sum(found.asked, profile.weights)) if profile.graph == "walk" else {}
+    answer = guarded("graph", found, lambda: graph_arm.search(query, profile.graph, hits, limit=most, rows=found.rows))
+    if answer is not None:
+        found.graph = answer
+        found.asked["graph"] = answer.rows
+
+
+def leading(scores: Mapping[UUID, float]) -> dict[UUID, float]:
+    """Give the best rows with the share of a walk that begins at each: the softmax of half their scores."""
+    best = fusion.ranking(scores)[:WALKED_FROM]
+    if not best:
+        return {}
+    highest = scores[best[0]]
+    return {one: math.exp((scores[one] - highest) / 2) for one in best}
 
 
 def _scores(found: Found, scored: Mapping[UUID, WordScore]) -> dict[UUID, float]:
@@ -131,6 +158,8 @@ def complete(query: Query, found: Found, further: Collection[UUID] = ()) -> None
             found.complete["lexical"] = _scores(found, known)
         else:
             add("lexical", lambda unknown: _scores(found, lexical.complete(query, model, unknown)))
+    if found.graph is not None and "graph" in found.asked:
+        add("graph", found.graph.of)
     if "time" in found.asked:
         add("time", lambda unknown: time_window.complete(query, query.windows, unknown))
 

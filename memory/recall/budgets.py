@@ -28,6 +28,7 @@ BUDGETS: Final[Mapping[str, Budget]] = {
     # What happened at the time asked about need not be about what is asked.
     "time": Budget(1_500, rows=50),
     "graph": Budget(1_000, rows=200),
+    "links": Budget(500),
     "neighbours": Budget(750),
     "late_interaction": Budget(750),
 }

@@ -41,6 +41,7 @@ WEIGHTS: Final = (
     Weight("other_speaker", -0.8, "The question names one speaker, and another one said this."),
     Weight("late", 0.4, "How well each word of the question finds a word of like meaning, rare words first."),
     Weight("late_window", 0.7, "The same, where the turns beside may help."),
+    Weight("graph", 0.1, "The question asks for several things: logarithm of the rank by nearness in the graph."),
 )
 """At most twenty, fitted together; a signal that is not listed weighs nothing."""
 

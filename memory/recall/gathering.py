@@ -31,7 +31,9 @@ def gather(query: Query, profile: RecallProfile, *, limit: int) -> Gathered:
     found = arms.ask(query, profile, limit=limit)
     neighbours: dict[UUID, Neighbours] = {}
     if profile.spread_before or profile.spread_after:
-        best = {memory_id for asked in found.asked.values() for memory_id in list(asked)[:WITH_NEIGHBOURS]}
+        # What the graph leads to is near as it is; the turns beside it only disturb.
+        rows = [asked for name, asked in found.asked.items() if name != "graph"]
+        best = {memory_id for asked in rows for memory_id in list(asked)[:WITH_NEIGHBOURS]}
         neighbours = arms.guarded("neighbours", found, lambda: neighbours_of(query, best)) or {}
     beside = {side for sides in neighbours.values() for side in (sides.before, sides.after) if side is not None}
     arms.complete(query, found, beside)

@@ -15,11 +15,12 @@ from memory.recall.gathering import Gathered, gather
 from memory.recall.intent import Intent, intent_of
 from memory.recall.neighbours import Neighbours
 from memory.recall.phrases import phrase_counts, phrases_of
-from memory.recall.profiles import PRESENT_ARMS, RecallProfile
+from memory.recall.profiles import RecallProfile
 from memory.recall.query import Query
 from memory.recall.relevance import absolute
 from memory.recall.reranking import DIVERSE, Reranked, diverse, wanted
 from memory.recall.scoring import Adjustment, adjustment
+from memory.recall.spreading import passed_on
 from memory.recall.weighing import scores_of, weigh
 
 
@@ -52,13 +53,12 @@ class Ranked:
 class Ranking:
     """The ranked candidates, and what the arms had to say about themselves.
 
-    `absent` arms are named by the profile but not computed by this version; `failed` ones did not answer, with why.
+    `failed` parts did not answer, with why.
     """
 
     ranked: list[Ranked]
     intent: Intent
     considered: int = 0
-    absent: list[str] = field(default_factory=list)
     failed: dict[str, str] = field(default_factory=dict)
 
 
@@ -94,6 +94,8 @@ def rank(query: Query, profile: RecallProfile, *, limit: int) -> Ranking:
         scores, likely = scores_of(gathered, weighed, query)
     else:
         scores = _fuse(profile, found, gathered, weights)
+        if profile.edge_seeds:
+            scores = passed_on(query, profile, gathered, scores)
         near = found.complete.get("dense", {})
         likely = {one: absolute(near.get(one), found.coverage(one)) for one in gathered.candidates}
     placed = _phrases_first(query, found, _place(query, profile, gathered, scores, likely))
@@ -124,7 +126,6 @@ def rank(query: Query, profile: RecallProfile, *, limit: int) -> Ranking:
         ranked=ranked,
         intent=intent,
         considered=len(gathered.candidates),
-        absent=[arm for arm in profile.arms if arm not in PRESENT_ARMS],
         failed=found.failed,
     )
 

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from typing import Any, Final
 
 from memory.errors import InvalidInput, NotFound
+from memory.graph.activation import Spreading
 from memory.models import Tier
 
 ARMS: Final = ("dense", "lexical", "graph", "time")
@@ -16,8 +17,7 @@ DECAYS: Final = ("created", "accessed")
 LEXICAL_MODELS: Final = ("bm25", "prax_sparse")
 RERANKERS: Final = ("none", "mmr", "rrf_mmr", "cross_encoder", "llm")
 INTENTS: Final = ("none", "prax", "engram")
-# The arms that this version computes; a profile may name the others, and recall reports them as absent.
-PRESENT_ARMS: Final = frozenset({"dense", "lexical", "time"})
+GRAPH_WAYS: Final = ("walk", "hop", "prax")
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,6 +35,10 @@ class RecallProfile:
         bm25_k1, bm25_b: parameters of BM25.
         repeat_terms: count a term of the query as often as it stands there (Praxis).
         normalise_lexical: divide lexical scores by the best one, so that they lie in 0-1 beside cosines.
+        graph: how the graph arm finds memories, see `memory.recall.graph_arm`: `walk`, `hop` or `prax`.
+        edge_seeds: how many of the best hits pass something on over links between memories; 0 for none.
+        edge_least: links below this weight pass nothing on.
+        edge_hits, edge_others: what a hit gains, and what another memory gets, for each unit that is passed on.
         intent: the table of intent weights that multiplies the arms' weights: `none`, `prax` or `engram`.
         candidates: rows asked of each arm; 0 means `candidate_factor` times the limit.
         candidate_factor: see `candidates`.
@@ -66,6 +70,11 @@ class RecallProfile:
     bm25_b: float = 0.75
     repeat_terms: bool = False
     normalise_lexical: bool = False
+    graph: str = "walk"
+    edge_seeds: int = 0
+    edge_least: float = 0.3
+    edge_hits: float = 0.2
+    edge_others: float = 0.15
     intent: str = "none"
     candidates: int = 100
     candidate_factor: int = 2
@@ -94,9 +103,21 @@ class RecallProfile:
         weights = self.salience_weight or self.access_weight or self.freshness_weight
         return bool(weights) or self.importance_base is not None
 
+    @property
+    def spreading(self) -> Spreading:
+        """Say how the best hits pass something on over links between memories."""
+        return Spreading(
+            seeds=self.edge_seeds, least_weight=self.edge_least, to_hits=self.edge_hits, to_others=self.edge_others
+        )
+
     def asked_of_arm(self, limit: int) -> int:
         """Give how many rows each arm is asked for, when `limit` hits are wanted."""
         return self.candidates or self.candidate_factor * limit
+
+    def asked_of_graph(self, limit: int) -> int:
+        """Give how many rows the graph arm is asked for: in Prax's way not twice as many as hits are wanted."""
+        asked = self.asked_of_arm(limit)
+        return max(1, asked // self.candidate_factor) if self.graph == "prax" else asked
 
 
 _STATEMENTS: Final = {Tier.SEMANTIC.value: 180.0, Tier.REFLECTION.value: 180.0, Tier.EPISODIC.value: 180.0}
@@ -108,8 +129,8 @@ SHIPPED: Final[Mapping[str, RecallProfile]] = {
         # The best measured on conversations. Decay ranks statements of state and leaves turns alone.
         RecallProfile(
             name="default",
-            arms=("dense", "lexical", "time"),
-            weights={"dense": 0.45, "lexical": 0.55, "time": 0.0},
+            arms=("dense", "lexical", "time", "graph"),
+            weights={"dense": 0.45, "lexical": 0.55, "time": 0.0, "graph": 0.0},
             bm25_k1=0.9,
             bm25_b=0.4,
             half_life_days=_STATEMENTS,
@@ -126,6 +147,7 @@ SHIPPED: Final[Mapping[str, RecallProfile]] = {
             weights={"dense": 1.0, "lexical": 1.0, "graph": 1.0},
             fusion="rrf",
             lexical="prax_sparse",
+            graph="prax",
             intent="prax",
             candidates=0,
             half_life_days=dict.fromkeys(_ALL_TIERS, 7.0),
@@ -157,12 +179,14 @@ SHIPPED: Final[Mapping[str, RecallProfile]] = {
             limit=6,
             fallback=False,
         ),
-        # Engram: RRF of BM25, vectors and graph, 30 days, MMR, relevance of at least 0.3.
+        # Engram: RRF of BM25, vectors and graph, one step over links, 30 days, MMR, relevance of at least 0.3.
         RecallProfile(
             name="engram",
             arms=("dense", "lexical", "graph"),
             weights={"dense": 1.0, "lexical": 1.0, "graph": 1.0},
             fusion="rrf",
+            graph="hop",
+            edge_seeds=5,
             intent="engram",
             candidates=0,
             candidate_factor=4,
@@ -194,6 +218,10 @@ _NUMBERS: Final[Mapping[str, tuple[float, float]]] = {
     "salience_weight": (0, 10),
     "access_weight": (0, 10),
     "freshness_weight": (0, 10),
+    "edge_seeds": (0, 100),
+    "edge_least": (0, 1),
+    "edge_hits": (0, 10),
+    "edge_others": (0, 10),
     "mmr_lambda": (0, 1),
     "spread_before": (0, 1),
     "spread_after": (0, 1),
@@ -202,6 +230,7 @@ _NUMBERS: Final[Mapping[str, tuple[float, float]]] = {
 }
 _WORDS: Final[Mapping[str, tuple[str, ...]]] = {
     "fusion": FUSIONS,
+    "graph": GRAPH_WAYS,
     "lexical": LEXICAL_MODELS,
     "intent": INTENTS,
     "decay_clock": DECAYS,
@@ -246,7 +275,7 @@ def _number(name: str, value: Any, least: float, most: float) -> float | int:
     number = isinstance(value, int | float) and not isinstance(value, bool)
     if not number or not least <= value <= most:
         raise InvalidInput(f"{name} is a number from {least:g} to {most:g}.", code="profile.invalid", field=name)
-    if name in ("rrf_k", "candidates", "candidate_factor", "limit"):
+    if name in ("rrf_k", "candidates", "candidate_factor", "edge_seeds", "limit"):
         if int(value) != value:
             raise InvalidInput(f"{name} is a whole number.", code="profile.invalid", field=name)
         return int(value)

@@ -43,6 +43,7 @@ class Query:
     moment from which the query speaks: what its date words are counted from. `asks` says what sort of answer is wanted,
     and `names` are the keyed names that stand in the query. `tokens` are its token vectors where there are any,
     and `windows` the spans of time that it names. `telling` is False where its words are function words only.
+    `appended` is the vector of the text with its key terms once more, where a profile asks for that (Prax).
     """
 
     text: str
@@ -63,6 +64,7 @@ class Query:
     windows: tuple[TimeSpan, ...] = ()
     no_vector: str = "embedder.unavailable"
     telling: bool = True
+    appended: Vectors | None = None
 
     def narrowing(self, alias: str) -> tuple[str, str, dict[str, Any]]:
         """Give the join, the further conditions and their parameters that limit an arm's table under an alias."""

@@ -205,6 +205,20 @@ def late_signals(ground: Ground, nearest: Mapping[UUID, NDArray[np.float32]], we
     }
 
 
+def graph_signals(ground: Ground, nearness: Mapping[UUID, float]) -> dict[str, Column]:
+    """Compute the signal of a walk over the graph.
+
+    Args:
+        ground: the candidates.
+        nearness: how near the walk has come to some of them; the others share the last place.
+    """
+    near = np.array([nearness.get(memory_id, 0.0) for memory_id in ground.order])
+    reached = int(np.count_nonzero(near > 0))
+    if not reached:
+        return {}
+    return {"graph": -np.log(np.where(near > 0, ranks(near), reached + 1.0))}
+
+
 def _flags(rows: Sequence[Candidate], name: str) -> Column:
     return np.array([getattr(row, name) for row in rows], dtype=float)
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Final
 from uuid import UUID
 
@@ -31,7 +31,10 @@ class Weighed:
 
 
 def weigh(gathered: Gathered, query: Query, profile: RecallProfile) -> Weighed:
-    """Compute the evidence signals of the gathered candidates, the tokens' of the likeliest ones only."""
+    """Compute the evidence signals of the gathered candidates, the tokens' of the likeliest ones only.
+
+    Nearness in the graph comes last, since it starts from the likeliest by all the others.
+    """
     found = gathered.found
     model = found.model
     ground = signals.lay_out(
@@ -43,13 +46,33 @@ def weigh(gathered: Gathered, query: Query, profile: RecallProfile) -> Weighed:
         neighbours=gathered.neighbours,
     )
     columns = signals.signals(ground, query, profile)
-    tokens = query.tokens
+    late = _late(query, profile, gathered, ground, columns)
+    return _with_graph(gathered, late or Weighed(ground, columns))
+
+
+def _with_graph(gathered: Gathered, weighed: Weighed) -> Weighed:
+    """Add the nearness in the graph, walked to anew from what is likeliest by all other signals."""
+    answer, ground = gathered.found.graph, weighed.ground
+    if answer is None or answer.walk is None or not ground.order:
+        return weighed
+    logits = evidence.logit(weighed.columns)
+    hits = arms.leading(dict(zip(ground.order, logits.tolist(), strict=True)))
+    near = answer.walk.of(answer.walk.nearness(hits), ground.order)
+    return replace(weighed, columns=weighed.columns | signals.graph_signals(ground, near))
+
+
+def _late(
+    query: Query, profile: RecallProfile, gathered: Gathered, ground: signals.Ground, columns: dict[str, signals.Column]
+) -> Weighed | None:
+    """Add late interaction; None where it takes no part."""
+    tokens, found = query.tokens, gathered.found
+    model = found.model
     if not profile.late_interaction or tokens is None or not ground.order:
-        return Weighed(ground, columns)
+        return None
     likeliest = np.argsort(-evidence.logit(columns), kind="stable")[:WITH_TOKENS]
     nearest = arms.guarded("late_interaction", found, lambda: _nearest(query, tokens, ground, likeliest))
     if not nearest:
-        return Weighed(ground, columns)
+        return None
     weights = late_interaction.token_weights(
         tokens, asked=query.terms, frequencies=model.frequencies if model else {}, rows=found.rows
     )

@@ -8,6 +8,7 @@ from typing import Any, Final
 
 from memory.crypto.keyring import keyring
 from memory.errors import EmbedderUnavailable
+from memory.graph.key_terms import key_terms
 from memory.ports import gives_tokens
 from memory.privacy import pii
 from memory.providers.composition import embedder
@@ -106,6 +107,8 @@ def ask(actor: Actor, query: Query, request: RecallRequest, profile: RecallProfi
         queries[0] = _expanded(query, added.words)
     if "dense" in profile.arms:
         queries = _with_vectors(queries)
+    if "graph" in profile.arms and profile.graph == "prax":
+        queries = _with_terms(queries)
     return Asked(tuple(queries), tuple(degraded))
 
 
@@ -119,6 +122,20 @@ def _expanded(query: Query, words: Sequence[str]) -> Query:
         shares={**{term: share * ADDED_SHARE for term, share in added.shares.items()}, **query.shares},
         words={**added.words, **query.words},
     )
+
+
+def _with_terms(queries: Sequence[Query]) -> list[Query]:
+    """Add the vectors of the questions with their key terms appended, where the embedder gives any."""
+    terms = [key_terms(query.text) for query in queries]
+    asked = [place for place, query in enumerate(queries) if terms[place] and query.vector is not None]
+    if not asked:
+        return list(queries)
+    try:
+        vectors = embedder().embed([pii.redact(" ".join([queries[at].text, *terms[at]])) for at in asked])
+    except EmbedderUnavailable:
+        return list(queries)
+    found = dict(zip(asked, vectors, strict=True))
+    return [replace(query, appended=found.get(place)) for place, query in enumerate(queries)]
 
 
 def _with_vectors(queries: Sequence[Query]) -> list[Query]:

@@ -58,7 +58,7 @@ class Hit:
 class Recalled:
     """The answer to a recall.
 
-    `degraded` lists what could not be done (`embedder.unavailable`, `arm.absent:graph` …); `gate` says when a query
+    `degraded` lists what could not be done (`embedder.unavailable`, `arm.timeout:graph` …); `gate` says when a query
     needed no recall or pointed at nothing.
     """
 
@@ -242,6 +242,4 @@ def _spoken(row: Memory) -> str:
 
 
 def _degraded(ranking: Ranking) -> list[str]:
-    return [f"arm.absent:{name}" for name in ranking.absent] + [
-        f"{code}:{name}" if code.startswith("arm.") else code for name, code in ranking.failed.items()
-    ]
+    return [f"{code}:{name}" if code.startswith("arm.") else code for name, code in ranking.failed.items()]

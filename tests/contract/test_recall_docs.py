@@ -154,12 +154,12 @@ def test_every_signal_is_documented_and_no_other() -> None:
 
 
 def test_the_numbers_of_the_steps_are_current() -> None:
-    rows = ", ".join(f"{budget_of(arm).rows:,} of `{arm}`" for arm in ("dense", "lexical"))
+    rows = ", ".join(f"{budget_of(arm).rows:,} of `{arm}`" for arm in ("dense", "lexical", "time"))
     for words in (
         f"the best {WITH_NEIGHBOURS} rows of each arm",
         f"for the {WITH_TOKENS} likeliest candidates",
         f"the order of the first {HEAD}:",
-        f"at most {rows} and {budget_of('time').rows} of `time`",
+        f"at most {rows} and {budget_of('graph').rows} of `graph`",
         f"no time left ({TOTAL_MS // 1000} seconds)",
         f"at most {LONGEST} characters",
         f"At most {MAX_TERMS} words count",

@@ -9,7 +9,7 @@ from rest_framework import serializers
 from memory.api.serializers.base import Strict, Values
 from memory.api.serializers.fields import Number, RawText, Switch, Whole, Word, Words
 from memory.models import Tier
-from memory.recall.profiles import ARMS, DECAYS, FUSIONS, INTENTS, LEXICAL_MODELS, RERANKERS
+from memory.recall.profiles import ARMS, DECAYS, FUSIONS, GRAPH_WAYS, INTENTS, LEXICAL_MODELS, RERANKERS
 from memory.services.settings_table import OWNER_SETTINGS
 
 
@@ -68,6 +68,11 @@ class ProfileFields(serializers.Serializer[Any]):
     bm25_b = Number(required=False)
     repeat_terms = Switch(required=False)
     normalise_lexical = Switch(required=False)
+    graph = Word(GRAPH_WAYS, required=False)
+    edge_seeds = Whole(required=False)
+    edge_least = Number(required=False)
+    edge_hits = Number(required=False)
+    edge_others = Number(required=False)
     intent = Word(INTENTS, required=False)
     candidates = Whole(required=False)
     candidate_factor = Whole(required=False)

@@ -13,9 +13,11 @@ from django.core.management.base import BaseCommand, CommandError, CommandParser
 from django.test.utils import override_settings
 
 from bench import (
+    communities,
     compare,
     consolidation,
     fit,
+    graph,
     ingest,
     latency,
     locomo,
@@ -63,11 +65,20 @@ class Command(BaseCommand):
         drawn.add_argument("--data", type=Path, help="a file in LoCoMo's form; Loci's personas when left out")
         drawn.add_argument("--turns", type=int, default=800)
         drawn.add_argument("--cycles", type=int, default=50, help="idle cycles over what was drawn")
+        divided = kinds.add_parser("communities", help="time of dividing a graph into communities")
+        divided.add_argument("--nodes", type=int, default=50_000)
+        divided.add_argument("--edges", type=int, default=200_000)
+        divided.add_argument("--alone", action="store_true", help="without the comparison, which takes a minute")
+        stepped = kinds.add_parser("graph", help="time of steps and walks over a graph")
+        stepped.add_argument("--entities", type=int, default=50_000)
+        stepped.add_argument("--relations", type=int, default=200_000)
+        stepped.add_argument("--memories", type=int, default=20_000)
+        stepped.add_argument("--queries", type=int, default=60)
         judged = kinds.add_parser("resolution", help="names that the rules make one entity, right and wrong")
         judged.add_argument("--write", action="store_true", help=f"put the tables into {PAGE}")
         written = kinds.add_parser("ingest", help="turns stored per second against the embedder's own rate")
         written.add_argument("--turns", type=int, default=2_000)
-        for one in (found, fitted, calibrated, projected, timed, drawn, written, judged):
+        for one in (found, fitted, calibrated, projected, timed, drawn, written, divided, stepped, judged):
             one.add_argument("--json", action="store_true", help="print nothing but the JSON object")
 
     def handle(self, *args: Any, **options: Any) -> None:
@@ -81,6 +92,8 @@ class Command(BaseCommand):
             "consolidation": self._consolidation,
             "resolution": self._resolution,
             "ingest": self._ingest,
+            "communities": self._communities,
+            "graph": self._graph,
         }
         self._quiet = options["json"]
         try:
@@ -183,6 +196,22 @@ class Command(BaseCommand):
     def _ingest(self, options: dict[str, Any]) -> dict[str, Any]:
         with bench_database():
             return ingest.measure(turns=options["turns"], tell=self._tell)
+
+    def _communities(self, options: dict[str, Any]) -> dict[str, Any]:
+        with bench_database():
+            return communities.measure(
+                nodes=options["nodes"], edges=options["edges"], compared=not options["alone"], tell=self._tell
+            )
+
+    def _graph(self, options: dict[str, Any]) -> dict[str, Any]:
+        with bench_database():
+            return graph.measure(
+                entities=options["entities"],
+                relations=options["relations"],
+                memories=options["memories"],
+                queries=options["queries"],
+                tell=self._tell,
+            )
 
 
 def _add_sources(parser: ArgumentParser) -> None:

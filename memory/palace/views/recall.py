@@ -140,8 +140,6 @@ def _notices(answer: Recalled) -> list[str]:
             notices.append("No further words could be thought of, so only yours were looked for.")
         elif kind in {"arm.failed", "arm.timeout", "arm.skipped"}:
             notices.append(f"Search by {name} did not answer in time and was left out. Try again in a moment.")
-        elif kind == "arm.absent":
-            notices.append(f"The profile {answer.profile} also looks at {name}, which this version cannot do yet.")
     if answer.fallback:
         notices.append("No word of yours matched, so I looked for its letters in the newest 2,000 memories.")
     return notices

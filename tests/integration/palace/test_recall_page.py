@@ -120,11 +120,6 @@ def test_the_address_decides_what_is_shown(palace: Client, store: Store) -> None
     assert "search without it" in html
 
 
-def test_an_absent_part_of_a_profile_is_said(palace: Client, store: Store) -> None:
-    store("We met in Lisbon.")
-    assert "also looks at links between memories" in page(palace, "?q=lisbon&profile=prax")
-
-
 def test_without_an_embedder_words_are_searched_and_that_is_said(palace: Client, store: Store, settings: Any) -> None:
     settings.EMBEDDING_PROVIDER = "none"
     store("We met in Lisbon.")

@@ -1,4 +1,4 @@
-"""The two published profiles of reciprocal ranks from end to end, with the arms that exist, against plain Python."""
+"""The two published profiles of reciprocal ranks from end to end, against plain Python."""
 
 from __future__ import annotations
 
@@ -16,10 +16,12 @@ from memory.providers.stub_embedder import StubEmbedder
 from memory.services import clock
 from memory.services.actors import Actor
 from memory.services.drafts import Draft
+from memory.services.graph.edges import link_memories
 from memory.services.questions import RecallRequest
 from memory.services.recall import Hit, Recalled, recall
 from memory.services.remember import remember_many
 from memory.text.tokens import analyse, query_terms
+from tests.integration.graph.conftest import entity, relate
 
 NOW = datetime(2026, 11, 30, 12, tzinfo=UTC)
 # Text, importance and age in days.
@@ -142,10 +144,49 @@ class TestPrax:
             assert scores_of(answer.hits) == pytest.approx({one: expected[one] for one in scores_of(answer.hits)})
             if '"' not in query:
                 assert [hit.memory.pk for hit in answer.hits] == best(expected, limit)
-            assert answer.degraded == ["arm.absent:graph"]
+            assert answer.degraded == []
 
     def test_it_shows_five(self, alice: Actor, texts: dict[UUID, str]) -> None:
         assert len(ask(alice, "ferry lake nine", "prax").hits) == 5
+
+    def test_the_graph_is_the_third_arm(self, alice: Actor, texts: dict[UUID, str]) -> None:
+        at = {text: memory_id for memory_id, text in texts.items()}
+        ferry, swans, milk = at[STORED[0][0]], at[STORED[3][0]], at[STORED[6][0]]
+        # Two of the question's entities stand in one memory, the neighbour of one of them in two others.
+        entity(alice, "Ferry", "tool", memory_id=ferry)
+        entity(alice, "Oona", memory_id=ferry)
+        entity(alice, "Milk", "topic", memory_id=milk)
+        entity(alice, "Milk", "topic", memory_id=swans)
+        entity(alice, "Bread", "topic", memory_id=at[STORED[7][0]])
+        relate(alice, "Oona", "drinks", "Milk")
+        query = "ferry of Oona"
+        overlaps = {ferry: 2, swans: 1, milk: 1}
+        near = cosines("ferry of Oona ferry Oona", texts)
+        graph = {one: near[one] * (1 + 0.2 * shared) for one, shared in overlaps.items()}
+        for limit in (2, 5):
+            arms = [
+                (best(cosines(query, texts), 2 * limit), 1.0),
+                (best(prax_sparse(query, texts), 2 * limit), 1.0),
+                (best(graph, limit), 1.0),
+            ]
+            expected = halved(reciprocal(arms), texts, days=7, boosted=True)
+            answer = ask(alice, query, "prax", limit=limit)
+            assert [hit.memory.pk for hit in answer.hits] == best(expected, limit)
+            assert scores_of(answer.hits) == pytest.approx({one: expected[one] for one in scores_of(answer.hits)})
+        shown = {hit.memory.pk: hit.reasons["arms"].get("graph") for hit in ask(alice, query, "prax").hits}
+        assert shown[ferry] == {"rank": best(graph, 3).index(ferry) + 1, "score": pytest.approx(graph[ferry], abs=1e-5)}
+
+    def test_without_vectors_the_graph_counts_entities(
+        self, alice: Actor, texts: dict[UUID, str], settings: Any
+    ) -> None:
+        at = {text: memory_id for memory_id, text in texts.items()}
+        for name, text in (("Ferry", 0), ("Oona", 0), ("Oona", 4)):
+            entity(alice, name, memory_id=at[STORED[text][0]])
+        settings.EMBEDDING_PROVIDER = "none"
+        answer = ask(alice, "ferry of Oona", "prax")
+        graph = {hit.memory.pk: hit.reasons["arms"].get("graph") for hit in answer.hits}
+        assert graph[at[STORED[0][0]]] == {"rank": 1, "score": 1.4}
+        assert graph[at[STORED[4][0]]] == {"rank": 2, "score": 1.2}
 
 
 @pytest.mark.django_db
@@ -165,7 +206,49 @@ class TestEngram:
         answer = ask(alice, self.QUERY, "engram", limit=len(STORED), threshold=0)
         assert answer.intent == ("factual",)
         assert scores_of(answer.hits) == pytest.approx(self.expected(texts))
-        assert answer.degraded == ["arm.absent:graph"]
+        assert answer.degraded == []
+
+    def test_the_graph_and_the_links(self, alice: Actor, texts: dict[UUID, str]) -> None:
+        at = {text: memory_id for memory_id, text in texts.items()}
+        ferry, sank, swans, milk, lake = (at[STORED[number][0]] for number in (0, 1, 3, 6, 7))
+        entity(alice, "Ferry", "tool", memory_id=sank)
+        for _ in range(2):
+            entity(alice, "Oona", memory_id=milk)
+        relate(alice, "Ferry", "steered_by", "Oona", weight=0.5)
+        link_memories(actor=alice, source_id=ferry, target_id=lake, weight=0.9)
+        link_memories(actor=alice, source_id=swans, target_id=ferry, kind="contradicts", weight=0.4)
+        link_memories(actor=alice, source_id=ferry, target_id=milk, weight=0.2)
+        telling = math.log((len(STORED) + 1) / 1.5)
+        graph = {sank: telling, milk: 0.5 * 0.5 * telling}
+        arms = [
+            (best(cosines(self.QUERY, texts), 4 * len(STORED)), self.MEANING),
+            (best(bm25(self.QUERY, texts), 4 * len(STORED)), self.WORDS),
+            (best(graph, 4 * len(STORED)), 0.10),
+        ]
+        fused = reciprocal(arms)
+        highest = max(fused.values())
+        seeds = best(fused, 5)
+        activation: Scores = {}
+        for one, other, weight in ((ferry, lake, 0.9), (swans, ferry, 0.4)):
+            for seed, reached in ((one, other), (other, one)):
+                if seed in seeds:
+                    activation[reached] = activation.get(reached, 0.0) + fused[seed] / highest * weight
+        assert activation
+        raised = {one: score + 0.2 * highest * activation.get(one, 0.0) for one, score in fused.items()}
+        answer = ask(alice, self.QUERY, "engram", limit=len(STORED), threshold=0)
+        assert scores_of(answer.hits) == pytest.approx(halved(raised, texts, days=30, boosted=False))
+
+    def test_what_no_arm_found_comes_in_over_a_link(self, alice: Actor, texts: dict[UUID, str]) -> None:
+        at = {text: memory_id for memory_id, text in texts.items()}
+        query = "which Oona"
+        # Of each arm the best four are asked for, so that some memory is in none.
+        plain = ask(alice, query, "engram", limit=1, threshold=0)
+        assert plain.considered < len(STORED)
+        seed = best(cosines(query, texts), 1)[0]
+        outside = best(cosines(query, texts), len(STORED))[-1]
+        assert outside != at[STORED[4][0]]
+        link_memories(actor=alice, source_id=seed, target_id=outside, weight=1.0)
+        assert ask(alice, query, "engram", limit=1, threshold=0).considered == plain.considered + 1
 
     def test_the_order_is_that_of_marginal_relevance(self, alice: Actor, texts: dict[UUID, str]) -> None:
         expected = self.expected(texts)

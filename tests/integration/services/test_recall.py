@@ -204,7 +204,7 @@ class TestExplanation:
         assert hit.reasons["arms"]["lexical"]["rank"] in (1, 2)
         assert hit.reasons["importance"] == pytest.approx(1.4)
         assert set(hit.reasons) >= {"arms", "fused", "decay", "importance", "salience", "accesses", "freshness"}
-        assert answer.degraded == ["arm.absent:graph"]
+        assert answer.degraded == []
 
     def test_its_caller_can_fetch_it_and_nobody_else(
         self, facts: Actor, mallory: Actor, make_agent: Callable[..., Any]

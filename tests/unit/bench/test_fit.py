@@ -32,7 +32,7 @@ def cases(store: str, *, questions: int = 120, right: NDArray[np.float64] = RIGH
         odds = np.exp(signals @ right)
         chosen = int(random.choice(30, p=odds / odds.sum()))
         asked.append(Question("?", frozenset({items[chosen]}), "made"))
-        found.append(Case(corpus, number, items, signals, np.arange(30) == chosen))
+        found.append(Case(corpus, number, [(item,) for item in items], signals, np.arange(30) == chosen))
     return found
 
 

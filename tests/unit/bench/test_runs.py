@@ -53,7 +53,7 @@ def test_what_there_is_not_is_refused() -> None:
     with pytest.raises(InvalidInput, match="no arm 'nose'"):
         adapted("default", arm="nose")
     with pytest.raises(InvalidInput, match="Without any arm"):
-        adapted("default", without=["dense", "lexical", "time"])
+        adapted("default", without=["dense", "lexical", "time", "graph"])
     with pytest.raises(NotFound):
         adapted("nobody")
 
@@ -78,7 +78,7 @@ def corpus() -> Corpus:
 
 def test_shares_ranks_and_sessions(corpus: Corpus) -> None:
     question = Question("?", frozenset({"a1", "g1"}), "kind")
-    ranked = ["b1", "a1", "b2", "c1", "d1", "e1", "g1"]
+    ranked = [("b1",), ("a1",), ("b2",), ("c1",), ("d1",), ("e1",), ("g1",)]
     found = score(corpus, question, ranked)
     assert found.found == {5: 0.5, 10: 1.0, 20: 1.0}
     assert (found.hit, found.reciprocal) == (1.0, 0.5)
@@ -87,6 +87,15 @@ def test_shares_ranks_and_sessions(corpus: Corpus) -> None:
     assert (nothing.found[20], nothing.hit, nothing.reciprocal, nothing.session_found) == (0.0, 0.0, 0.0, 0.0)
     assert averages([found, nothing])["r@10"] == 0.5
     assert grouped([found, nothing], lambda one: one.category)["kind"]["n"] == 2
+
+
+def test_a_fact_stands_for_what_it_was_drawn_from(corpus: Corpus) -> None:
+    question = Question("?", frozenset({"a1", "b2", "c3"}), "kind")
+    fact = new_id()
+    corpus.drawn[fact] = ("a1", "b2")
+    found = score(corpus, question, [("d1",), corpus.items(fact), ("a1",), corpus.items(new_id())])
+    assert found.found[5] == pytest.approx(2 / 3)
+    assert found.reciprocal == 0.5
 
 
 ROWS = {"short": {"r@5": 0.5, "n": 12}, "a longer one": {"r@5": 1.0, "n": 3}}

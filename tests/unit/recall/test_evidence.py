@@ -259,7 +259,8 @@ class TestWeights:
     def test_every_weight_belongs_to_a_signal_and_every_signal_to_a_weight(self) -> None:
         made = ground([turn(1, 0), row(2)])
         late = signals.late_signals(made, {UUID(int=1): np.array([0.5], dtype=np.float32)}, np.array([1.0]))
-        computed = {*signals.signals(made, query(), shipped("default")), *late}
+        walked = signals.graph_signals(made, {UUID(int=1): 0.5})
+        computed = {*signals.signals(made, query(), shipped("default")), *late, *walked}
         assert computed == {weight.signal for weight in WEIGHTS}
 
     def test_the_logit_is_the_weighted_sum_and_its_terms_add_up_to_it(self) -> None:
@@ -268,3 +269,15 @@ class TestWeights:
         assert evidence.logit(made, weights).tolist() == [0.5, -1.0]
         assert evidence.terms(made, 0, weights) == {"one": 0.5}
         assert evidence.terms(made, 1, weights) == {"one": 1.0, "two": -2.0}
+
+
+class TestGraph:
+    def test_the_nearest_comes_first_and_what_is_not_reached_shares_the_last_place(self) -> None:
+        made = ground([turn(1, 0), row(2), row(3), row(4)])
+        found = signals.graph_signals(made, {UUID(int=1): 0.1, UUID(int=3): 0.4})["graph"]
+        assert found.tolist() == pytest.approx([-math.log(2), -math.log(3), 0.0, -math.log(3)])
+
+    def test_there_is_no_signal_where_nothing_is_reached(self) -> None:
+        made = ground([turn(1, 0)])
+        assert signals.graph_signals(made, {}) == {}
+        assert signals.graph_signals(made, {UUID(int=1): 0.0}) == {}
