@@ -102,7 +102,11 @@ OWNER_SETTINGS: Final[Mapping[str, OwnerSetting]] = {
         group="consolidation",
     ),
     "sleep": OwnerSetting(
-        False, "Let the language model link memories and draw insights.", _switch, "true or false", group="sleep"
+        "rules",
+        "What links and describes memories: rules, or the language model, which also draws insights.",
+        lambda value: value in ("off", "rules", "llm"),
+        "off, rules, llm",
+        group="sleep",
     ),
     "sleep_every_minutes": OwnerSetting(
         30, "Minutes between two passes.", _whole(1, 10_080), "1 to 10080", group="sleep"

@@ -67,7 +67,7 @@ def switched_on(settings: Mapping[str, Any]) -> frozenset[Group]:
         return frozenset()
     on = {
         Group.KNOWLEDGE: True,
-        Group.SLEEP: settings["sleep"],
+        Group.SLEEP: settings["sleep"] != "off",
         Group.SUMMARIES: settings["summaries"] or settings["reflection"] or settings["skills"],
         Group.FORGETTING: settings["forgetting"],
         Group.COMMUNITIES: settings["communities"],

@@ -28,7 +28,7 @@ class Tools:
     Attributes:
         extractor: draws from texts.
         model: the language model; None where none is configured.
-        everywhere: whether all stages may ask it, and not the sleep pass alone.
+        everywhere: whether all stages but those of the sleep pass may ask it.
         asleep: whether the sleep pass may ask it.
         local: whether all of its prompts stay on this machine.
         notes: codes of what was wished for and is not there.
@@ -43,7 +43,7 @@ class Tools:
 
     def model_for(self, group: Group) -> LanguageModel | None:
         """Give the model to a group whose stages may ask it."""
-        return self.model if self.everywhere or (self.asleep and group is Group.SLEEP) else None
+        return self.model if (self.asleep if group is Group.SLEEP else self.everywhere) else None
 
 
 def tools_of(settings: Mapping[str, Any]) -> Tools:
@@ -68,7 +68,9 @@ def tools_of(settings: Mapping[str, Any]) -> Tools:
         extractor = rules_extractor()
         if wished != "rules":
             notes.append(UNAVAILABLE)
-    return Tools(extractor, model, everywhere=wished == "llm", asleep=settings["sleep"], local=local, notes=notes)
+    return Tools(
+        extractor, model, everywhere=wished == "llm", asleep=settings["sleep"] == "llm", local=local, notes=notes
+    )
 
 
 @cache

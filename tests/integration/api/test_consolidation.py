@@ -76,7 +76,10 @@ class TestByHand:
         assert response.status_code == 202
         asked = response.json()
         assert (asked["state"], asked["started_at"], asked["finished_at"]) == ("waiting", None, None)
-        assert [(stage["name"], stage["state"]) for stage in asked["stages"]] == [("draw", "waiting")]
+        assert [(stage["name"], stage["state"]) for stage in asked["stages"]] == [
+            ("draw", "waiting"),
+            ("sleep", "waiting"),
+        ]
         assert response["Location"] == f"/api/v1/consolidation/runs/{asked['id']}"
         assert status(agent)["asked"] == [asked["id"]]
         assert consolidate_due()["runs"] == 1
@@ -84,7 +87,7 @@ class TestByHand:
         assert status(agent)["asked"] == []
 
     def test_who_asks_twice_gets_one_run(self, agent: Client, woman: Client) -> None:
-        woman.json("patch", "/settings", {"sleep": True})
+        woman.json("patch", "/settings", {"sleep": "rules"})
         first = agent.json("post", "/consolidation/run", {"groups": ["sleep"]}).json()
         second = agent.json("post", "/consolidation/run", {"groups": ["knowledge"]}).json()
         assert first["id"] == second["id"]

@@ -16,7 +16,14 @@ from memory.services.drafts import Draft
 from memory.services.remember import remember
 from memory.services.settings import change_settings
 
-QUIET = {"summaries": False, "reflection": False, "skills": False, "forgetting": False, "communities": False}
+QUIET = {
+    "sleep": "off",
+    "summaries": False,
+    "reflection": False,
+    "skills": False,
+    "forgetting": False,
+    "communities": False,
+}
 
 
 def stages(monkeypatch: pytest.MonkeyPatch, *steps: Step) -> None:

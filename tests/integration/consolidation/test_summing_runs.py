@@ -44,7 +44,7 @@ def reports(run: ConsolidationRun) -> dict[str, dict[str, Any]]:
 
 @pytest.fixture
 def talked(alice: Actor, time: Stopped) -> Actor:
-    change_settings(actor=alice, changes={"sleep": True, "sleep_least_rows": 1})
+    change_settings(actor=alice, changes={"sleep": "rules", "sleep_least_rows": 1})
     say(alice, "trip", *TALK, *calls(MONDAY), at=MONDAY)
     say(alice, "trip again", ("user", "Lisbon it is, says Renée."), ("assistant", "Fine."), at=MONDAY)
     return alice

@@ -82,15 +82,15 @@ class TestKnowledge:
 
 
 class TestSleep:
-    def test_it_is_off_until_it_is_switched_on(self) -> None:
-        assert at_of(Group.SLEEP, chosen(), unslept=3, unslept_since=NOON) is None
+    def test_it_can_be_switched_off(self) -> None:
+        assert at_of(Group.SLEEP, chosen(sleep="off"), unslept=3, unslept_since=NOON) is None
 
     @pytest.mark.parametrize(("rows", "due"), [(2, None), (3, NOON)])
     def test_it_needs_enough_rows(self, rows: int, due: datetime | None) -> None:
-        assert at_of(Group.SLEEP, chosen(sleep=True), unslept=rows, unslept_since=NOON) == due
+        assert at_of(Group.SLEEP, chosen(sleep="rules"), unslept=rows, unslept_since=NOON) == due
 
     def test_it_waits_its_interval(self) -> None:
-        found = at_of(Group.SLEEP, chosen(sleep=True), unslept=3, unslept_since=NOON, slept_at=NOON)
+        found = at_of(Group.SLEEP, chosen(sleep="rules"), unslept=3, unslept_since=NOON, slept_at=NOON)
         assert found == NOON + minutes(30)
 
 
@@ -174,7 +174,7 @@ class TestTogether:
         assert next_due(situation) is None
 
     def test_the_groups_of_a_run_stand_in_its_order(self) -> None:
-        settings = {name: one.default for name, one in OWNER_SETTINGS.items()} | {"sleep": True}
+        settings = {name: one.default for name, one in OWNER_SETTINGS.items()}
         situation = Situation(
             settings=settings,
             backlog_since=NOON - timedelta(days=1),

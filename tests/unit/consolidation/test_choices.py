@@ -32,7 +32,7 @@ class TestWithoutALanguageModel:
         assert (found.extractor.name, found.model, found.notes) == ("rules", None, [])
 
     def test_rules_stand_in_and_it_is_said(self) -> None:
-        found = tools(consolidation_extractor="llm", sleep=True)
+        found = tools(consolidation_extractor="llm", sleep="llm")
         assert (found.extractor.name, found.notes) == ("rules", [UNAVAILABLE])
         assert asked_by(found) == set()
 
@@ -46,14 +46,17 @@ class TestWithALanguageModel:
         assert asked_by(tools()) == set()
 
     def test_sleep_lets_the_sleep_pass_alone(self) -> None:
-        found = tools(sleep=True)
+        found = tools(sleep="llm")
         assert found.extractor.name == "rules"
         assert asked_by(found) == {Group.SLEEP}
 
-    def test_as_extractor_it_is_for_all(self) -> None:
+    def test_as_extractor_it_is_for_all_but_the_sleep_pass(self) -> None:
         found = tools(consolidation_extractor="llm")
         assert (found.extractor.name, found.extractor.prompts, found.notes) == ("llm", True, [])
-        assert asked_by(found) == set(Group)
+        assert asked_by(found) == set(Group) - {Group.SLEEP}
+
+    def test_both_let_everything(self) -> None:
+        assert asked_by(tools(consolidation_extractor="llm", sleep="llm")) == set(Group)
 
     @pytest.mark.parametrize(
         ("routes", "local"),
@@ -66,7 +69,7 @@ class TestWithALanguageModel:
     )
     def test_one_part_that_asks_elsewhere_makes_it_not_local(self, settings: Any, routes: Any, local: bool) -> None:
         settings.LLM_ROUTES = routes
-        assert tools(sleep=True).local is local
+        assert tools(sleep="llm").local is local
 
 
 class TestSpacy:
