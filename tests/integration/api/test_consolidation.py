@@ -76,10 +76,7 @@ class TestByHand:
         assert response.status_code == 202
         asked = response.json()
         assert (asked["state"], asked["started_at"], asked["finished_at"]) == ("waiting", None, None)
-        assert [(stage["name"], stage["state"]) for stage in asked["stages"]] == [
-            ("draw", "waiting"),
-            ("sleep", "waiting"),
-        ]
+        assert [(stage["name"], stage["state"]) for stage in asked["stages"]] == [("draw", "waiting")]
         assert response["Location"] == f"/api/v1/consolidation/runs/{asked['id']}"
         assert status(agent)["asked"] == [asked["id"]]
         assert consolidate_due()["runs"] == 1
