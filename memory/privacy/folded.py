@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 import unicodedata
 from array import array
+from collections.abc import Callable
 from typing import Final
 
 LONGEST_FORM: Final = 6
@@ -33,13 +34,19 @@ class FoldedView:
 
     __slots__ = ("_ends", "_starts", "text")
 
-    def __init__(self, original: str) -> None:
-        """Fold a text; cost is linear, and next to nothing for plain ASCII."""
+    def __init__(self, original: str, fold: Callable[[str], str] | None = None) -> None:
+        """Fold a text; cost is linear, and next to nothing for plain ASCII.
+
+        Args:
+            original: any text.
+            fold: what becomes of one character that is not ASCII, at most six characters; `fold_character` when left
+                out.
+        """
         self._starts: array[int] | None = None
         self._ends: array[int] | None = None
         self.text = original
-        if not _is_plain(original):
-            self._fold(original)
+        if not (original.isascii() if fold else _is_plain(original)):
+            self._fold(original, fold or fold_character)
 
     def span(self, start: int, end: int) -> tuple[int, int]:
         """Give the place in the original of a non-empty span of the view, with what is invisible inside it."""
@@ -47,11 +54,11 @@ class FoldedView:
             return start, end
         return self._starts[start], self._ends[end - 1]
 
-    def _fold(self, original: str) -> None:
+    def _fold(self, original: str, fold: Callable[[str], str]) -> None:
         pieces: list[str] = []
         starts, ends = array("l"), array("l")
         for index, char in enumerate(original):
-            folded = char if char.isascii() else fold_character(char)
+            folded = char if char.isascii() else fold(char)
             if folded:
                 pieces.append(folded)
                 starts.extend([index] * len(folded))
