@@ -19,9 +19,11 @@ from bench import (
     fit,
     graph,
     ingest,
+    injection,
     latency,
     locomo,
     personas,
+    pii,
     quality,
     relevance,
     report,
@@ -76,9 +78,30 @@ class Command(BaseCommand):
         stepped.add_argument("--queries", type=int, default=60)
         judged = kinds.add_parser("resolution", help="names that the rules make one entity, right and wrong")
         judged.add_argument("--write", action="store_true", help=f"put the tables into {PAGE}")
+        recognised = kinds.add_parser("pii", help="personal data that the rules find, beside Presidio")
+        recognised.add_argument(
+            "--presidio", metavar="PYTHON", help="an interpreter that has presidio-analyzer; this one when it has it"
+        )
+        attacked = kinds.add_parser("injection", help="injected phrases found, and harmless texts taken for one")
+        for one in (recognised, attacked):
+            one.add_argument("--half", default="test", choices=pii.HALVES, help="test is what no rule was tuned on")
+            one.add_argument("--misses", action="store_true", help="show what of the tuned half was read wrongly")
         written = kinds.add_parser("ingest", help="turns stored per second against the embedder's own rate")
         written.add_argument("--turns", type=int, default=2_000)
-        for one in (found, fitted, calibrated, projected, timed, drawn, written, divided, stepped, judged):
+        for one in (
+            found,
+            fitted,
+            calibrated,
+            projected,
+            timed,
+            drawn,
+            written,
+            divided,
+            stepped,
+            judged,
+            recognised,
+            attacked,
+        ):
             one.add_argument("--json", action="store_true", help="print nothing but the JSON object")
 
     def handle(self, *args: Any, **options: Any) -> None:
@@ -92,6 +115,8 @@ class Command(BaseCommand):
             "consolidation": self._consolidation,
             "resolution": self._resolution,
             "ingest": self._ingest,
+            "pii": self._pii,
+            "injection": self._injection,
             "communities": self._communities,
             "graph": self._graph,
         }
@@ -196,6 +221,14 @@ class Command(BaseCommand):
     def _ingest(self, options: dict[str, Any]) -> dict[str, Any]:
         with bench_database():
             return ingest.measure(turns=options["turns"], tell=self._tell)
+
+    def _pii(self, options: dict[str, Any]) -> dict[str, Any]:
+        return pii.measure(
+            half=options["half"], presidio=options["presidio"], misses=options["misses"], tell=self._tell
+        )
+
+    def _injection(self, options: dict[str, Any]) -> dict[str, Any]:
+        return injection.measure(half=options["half"], misses=options["misses"], tell=self._tell)
 
     def _communities(self, options: dict[str, Any]) -> dict[str, Any]:
         with bench_database():
