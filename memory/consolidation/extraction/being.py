@@ -25,6 +25,7 @@ _FOND: Final = re.compile(
 )
 _FROM: Final = re.compile(rf"(?:originally\s+)?from\s+(?:the\s+)?{_NAME}")
 _BASED: Final = re.compile(rf"(?:based|located|living)\s+in\s+(?:the\s+)?{_NAME}")
+_EMPLOYED: Final = re.compile(rf"(?:employed|hired)\s+(?:by|at|with)\s+(?:the\s+)?{_NAME}")
 _BORN_IN: Final = re.compile(rf"born\s+(?:and\s+raised\s+)?in\s+(?:the\s+)?{_NAME}")
 _BORN_ON: Final = re.compile(r"born\s+(?:on\s+|in\s+)(?=.*\d)(.+)", re.IGNORECASE | re.DOTALL)
 _AGE: Final = re.compile(
@@ -119,6 +120,8 @@ def _places(clause: Clause) -> list[Draft]:
         return [Draft(TRAIT, "comes_from", match[1], sign, single=sign > 0, label="comes_from" if sign > 0 else "")]
     if match := _BASED.match(clause.tail):
         return [Draft(PLACE, "lives_in", match[1], sign, single=sign > 0, label="lives_in" if sign > 0 else "")]
+    if (match := _EMPLOYED.match(clause.tail)) and sign > 0:
+        return [Draft(TRADE, "works_at", match[1], single=True, label="works_at", target_type="organization")]
     return []
 
 

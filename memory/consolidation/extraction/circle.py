@@ -6,6 +6,7 @@ import re
 from typing import Final, NamedTuple
 
 from memory.consolidation.extraction.words.noise import NOISE
+from memory.consolidation.extraction.words.openings import ADVERBS
 from memory.consolidation.extraction.words.people import PETS, RELATIVES, SPOUSES
 from memory.consolidation.extraction.words.things import NATIONAL
 from memory.text.timewords import CALENDAR_WORDS
@@ -24,6 +25,11 @@ _PET: Final = re.compile(
     rf"(?P<link>,\s*|\s+(?:is\s+)?(?:named|called)\s+(?:him\s+|her\s+|it\s+)?|'s\s+name\s+is\s+|\s+){_NAME}",
     re.IGNORECASE,
 )
+_OWNER: Final = re.compile(r".*\b(?:I|[Ww]e|(?:[Mm]y|[Oo]ur) family)\b", re.DOTALL)
+_ANOTHER: Final = re.compile(
+    rf"\b(?:that|who|whose|he|she|they|has|(?:my|our)\s+(?:\w+\s+)?(?:{'|'.join(RELATIVES)})|[A-Z][\w-]*)\b"
+)
+_GETTING: Final = frozenset({"got", "adopted", "bought", "have", "had", "rescued", "met", "welcomed", "named"})
 
 
 class Kin(NamedTuple):
@@ -45,13 +51,21 @@ def circle(text: str) -> list[Kin]:
         label = "married_to" if kind in SPOUSES else f"has_{kind}"
         _add(found, match, kind, label, is_pet=False)
     for match in _PET.finditer(text):
-        own = match["whose"].casefold() in ("my", "our", "a", "an", "new")
-        named = (
-            "named" in match["link"].casefold() or "called" in match["link"].casefold() or "name is" in match["link"]
-        )
-        if own and (named or match["whose"].casefold() in ("my", "our")):
+        named = any(word in match["link"].casefold() for word in ("named", "called", "name is"))
+        mine = match["whose"].casefold() in ("my", "our")
+        had = match["whose"].casefold() in ("a", "an", "new") and _is_speakers(text[: match.start()])
+        if mine or (named and had):
             _add(found, match, match["kind"].casefold(), "has_pet", is_pet=True)
     return found[:10]
+
+
+def _is_speakers(before: str) -> bool:
+    """Tell whether the speaker is who has, got or met what comes next: "I adopted", "Just got"; not "Tom has"."""
+    found = _OWNER.search(before)
+    if found:
+        return _ANOTHER.search(before[found.end() :]) is None
+    words = [word for word in re.findall(r"[\w'-]+", before.casefold()) if word not in ADVERBS]
+    return not words or words[0] in _GETTING
 
 
 def _add(found: list[Kin], match: re.Match[str], kind: str, label: str, *, is_pet: bool) -> None:

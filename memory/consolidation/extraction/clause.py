@@ -7,16 +7,15 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Final
 
+from memory.consolidation.extraction.contractions import verb_of, written_out
 from memory.consolidation.extraction.names import Mention
 from memory.consolidation.extraction.voice import possessive, third_person
-from memory.consolidation.extraction.words.openings import ADVERBS, OPENING, UNSURE
+from memory.consolidation.extraction.words.openings import ADVERBS, CLOSING, OPENING, UNSURE
 from memory.consolidation.extraction.words.people import RELATIVES
 from memory.consolidation.extraction.words.verbs import FORMS
 
 MAX_OPENINGS: Final = 4
 
-_CONTRACTED: Final = re.compile(r"\A(I|we|he|she)'(m|ve|re|s)\b|\A(I|we|he|she)(?='ll|'d)", re.IGNORECASE)
-_EXPANDED: Final = {"m": "am", "ve": "have", "re": "are", "s": "is"}
 _FIRST: Final = re.compile(r"\A(I|we)\s+(.*)\Z", re.IGNORECASE | re.DOTALL)
 _PRONOUN: Final = re.compile(r"\A(he|she)\s+(.*)\Z", re.IGNORECASE | re.DOTALL)
 _RELATIVE: Final = re.compile(
@@ -118,6 +117,11 @@ def without_openings(text: str) -> str:
     return text
 
 
+def without_closings(text: str) -> str:
+    """Take off what only ends the statement: "I live here, you know"."""
+    return CLOSING.sub("", text) or text
+
+
 def read_clause(
     text: str, *, speaker: Subject, mentions: Sequence[Mention], last_person: str, carried: Subject | None
 ) -> Clause | None:
@@ -133,10 +137,7 @@ def read_clause(
     Returns:
         Its parts, or None when it is not about a person who is known.
     """
-    contracted = _CONTRACTED.match(text)
-    if contracted and contracted[2]:
-        text = f"{contracted[1]} {_EXPANDED[contracted[2].casefold()]}{text[contracted.end() :]}"
-    found = _subject(text, speaker, mentions, last_person, carried)
+    found = _subject(written_out(text), speaker, mentions, last_person, carried)
     if found is None:
         return None
     subject, rest = found
@@ -159,7 +160,8 @@ def _subject(
     for mention in mentions:
         if mention.type == "person" and text.startswith(mention.name) and not text[len(mention.name) :][:1].isalnum():
             rest = text[len(mention.name) :]
-            rest = f" is{rest[2:]}" if rest.startswith("'s ") and _is_after(rest[3:]) else rest
+            if rest.startswith("'s ") and (verb := verb_of(rest[3:])):
+                rest = f" {verb}{rest[2:]}"
             return (Subject(mention.name, mention.name), rest.strip()) if rest.startswith(" ") else None
     word = _WORD.match(text)
     if word and word[1].casefold() in _THIRD_FORMS and word[1] != "is":
@@ -167,10 +169,6 @@ def _subject(
     if carried and word and word[1].casefold() in FORMS:
         return carried, text
     return None
-
-
-def _is_after(rest: str) -> bool:
-    return re.match(r"(?:an?|our|my|the|from|allergic|not|into|based|married|\d)\b", rest) is not None
 
 
 def _relative(match: re.Match[str], speaker: Subject) -> tuple[Subject, str] | None:
@@ -251,6 +249,8 @@ def _after_auxiliary(base: str, tail: str) -> tuple[str, str, str, str] | None:
         if following and known and known[1] == "going":
             return known[0], "perfect", f"{adverbs}been {following[1]}", following[2]
         return "be", "perfect", f"{adverbs}been", word[2]
+    if base == "have" and form == "got":
+        return "have", "present", f"{adverbs}got", word[2]
     known = FORMS.get(form)
     if known and known[1] == "going" and base == "be":
         return known[0], "going", f"{adverbs}{form}", word[2]

@@ -72,7 +72,7 @@ def _likes(clause: Clause, polarity: int) -> list[Draft]:
         return []
     if clause.tense == "perfect" and "always" not in clause.told:
         return []
-    tail = re.split(r"\s+(?:over|rather than|instead of|more than)\s+", clause.tail)[0]
+    tail = re.split(r"\s+(?:over|rather than|instead of|more than|better than)\s+", clause.tail)[0]
     if clause.verb == "prefer":
         tail = re.split(r"\s+to\s+(?!\w+ing\b)", tail)[0] if not tail.startswith("to ") else tail
     value = trimmed(tail)

@@ -16,6 +16,7 @@ _PLURALS: Final = {
 _PEOPLE: Final = "|".join(sorted({*RELATIVES, *_PLURALS}, key=len, reverse=True))
 _PETS: Final = "|".join(sorted(PETS, key=len, reverse=True))
 _PET: Final = re.compile(rf"{_COUNT}\s+((?:[\w-]+\s+){{0,3}}?)({_PETS})\b", re.IGNORECASE)
+_NAMED: Final = re.compile(r"\s+(?:named|called)\s+[A-Z]")
 _RELATIVE: Final = re.compile(rf"{_COUNT}\s+((?:[\w-]+\s+){{0,2}}?)({_PEOPLE})\b", re.IGNORECASE)
 _ALLERGY: Final = re.compile(
     r"(?:an?\s+)?(?:(?:severe|bad|mild|serious)\s+)?(?:([\w-]+)\s+)?allerg(?:y|ies)(?:\s+to\s+([\w\s-]{2,40}))?",
@@ -48,6 +49,9 @@ def having(clause: Clause) -> list[Draft]:
     if match := _CONDITION.match(tail):
         return [Draft(HEALTH, "has_condition", match[1], label="has_condition", target_type="topic")]
     if match := _PET.match(tail):
+        if clause.subject.own and _NAMED.match(tail[match.end() :]):
+            # What bears a name is told with it.
+            return []
         return [Draft(POSSESSION, "has_pet", f"{match[1]} {match[3]}", confidence=0.85)]
     if match := _RELATIVE.match(tail):
         kind = _PLURALS.get(match[3].casefold()) or RELATIVES.get(match[3].casefold(), "")

@@ -39,6 +39,11 @@ _IS_FAVOURITE: Final = re.compile(
     r"probably\s+)?my\s+(?:all[- ]time\s+|absolute\s+)?(?:favou?rite|fave)\s+([\w\s'-]{2,40})",
     re.IGNORECASE,
 )
+_IS_LIKED: Final = re.compile(
+    r"(?!(?:he|she|we|they|you|who)\b)([\w\"'\s-]{2,60}?)(?:\s+(?:is|are)|'s)\s+(?:definitely\s+|by\s+far\s+)?"
+    r"my\s+(?:all[- ]time\s+|absolute\s+)?(?:favou?rite|fave)(?:\s+(?:thing|one))?\s*[.!]*\Z",
+    re.IGNORECASE,
+)
 _PARTICULARS: Final[dict[str, tuple[str, bool]]] = {
     "name": ("named", True), "full name": ("named", True), "first name": ("named", True),
     "birthday": ("birthday", True), "birth date": ("birthday", True), "date of birth": ("birthday", True),
@@ -56,7 +61,7 @@ _PARTICULARS: Final[dict[str, tuple[str, bool]]] = {
 }  # fmt: skip
 _PARTICULAR: Final = re.compile(
     rf"my\s+({'|'.join(sorted(_PARTICULARS, key=len, reverse=True))})(?:\s+is|'s|\s+are|"
-    rf"\s+has\s+always\s+been)\s+(?!not\b)(?:on\s+|in\s+)?(.+)",
+    rf"\s+falls|\s+has\s+always\s+been)\s+(?!not\b)(?:on\s+|in\s+)?(.+)",
     re.IGNORECASE | re.DOTALL,
 )
 _CALL_ME: Final = re.compile(
@@ -182,6 +187,10 @@ def findings(text: str, sentences: list[str]) -> list[Draft]:
 
 
 def _favourite(clause: str, speaker: Subject) -> list[Draft]:
+    if liked := _IS_LIKED.match(clause):
+        value = trimmed(liked[1])
+        text = statement(f"{possessive(speaker.said)} favourite is", retold(value))
+        return [] if is_vague(value) else [Draft(LIKING, "likes", value, label="likes", target_type="topic", text=text)]
     match = _FAVOURITE.match(clause)
     if match:
         thing, value = match[1], trimmed(match[2])

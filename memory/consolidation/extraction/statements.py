@@ -6,7 +6,7 @@ import re
 from collections.abc import Sequence
 from typing import Final
 
-from memory.consolidation.extraction.clause import Clause, Subject, read_clause, without_openings
+from memory.consolidation.extraction.clause import Clause, Subject, read_clause, without_closings, without_openings
 from memory.consolidation.extraction.drafts import Draft
 from memory.consolidation.extraction.english import drafts_of
 from memory.consolidation.extraction.gathering import Gathered, Reading
@@ -21,7 +21,7 @@ from memory.consolidation.extraction.special import (
     reminder,
     topics_of,
 )
-from memory.consolidation.extraction.values import normal
+from memory.consolidation.extraction.values import normal, one_of
 from memory.consolidation.extraction.voice import possessive, retold, statement
 from memory.consolidation.extraction.words.openings import HYPOTHETICAL, REPORTING, TO_SOMEBODY
 from memory.consolidation.extraction.words.verbs import MAKING
@@ -56,7 +56,7 @@ def draw_statements(gathered: Gathered, reading: Reading, sentence: Sentence, la
     reported = False
     mentions = reading.named_in(sentence.start, sentence.start + len(sentence.text))
     for part in clauses(sentence.text):
-        said = without_openings(part)
+        said = without_closings(without_openings(part))
         special = instructions(said, reading.speaker)
         if special:
             _keep(gathered, reading, sentence, special, None, mentions)
@@ -134,6 +134,9 @@ def keep_draft(
     claim = None
     if draft.claims:
         value = _value(draft, reading)
+        if clause and draft.attribute == "allergic_to":
+            # "A peanut allergy" and "allergic to peanuts" are one; clauses are English.
+            value = one_of(value)
         claim = Claim(
             subject=person, attribute=draft.attribute, value=value, polarity=draft.polarity, single=draft.single
         )

@@ -54,6 +54,11 @@ _ONE_THING: Final = re.compile(
     r"black and white|r&b|drum and bass|country and western|dungeons and dragons|ben and jerry",
     re.IGNORECASE,
 )
+_PLURALS: Final = (
+    (re.compile(r"(?<=[a-z]{2})ies\Z"), "y"),
+    (re.compile(r"(?<=s|x|z)es\Z|(?<=ch|sh)es\Z|(?<=to)es\Z"), ""),
+    (re.compile(r"(?<=[a-z]{2}[^sui])s\Z"), ""),
+)
 _VERBAL: Final = re.compile(r"\A(?:to|that)\b", re.IGNORECASE)
 
 
@@ -76,6 +81,15 @@ def normal(value: str) -> str:
     bare = _NOT_WORDS.sub(" ", value).casefold()
     bare = " ".join(bare.split())
     return _HEAD.sub("", bare).strip(" .'-")[:MAX_VALUE].strip()
+
+
+def one_of(value: str) -> str:
+    """Give the singular of an English plural in normal form: "peanuts" becomes "peanut", "shellfish" stays."""
+    for pattern, ending in _PLURALS:
+        shorter = pattern.sub(ending, value)
+        if shorter != value:
+            return shorter
+    return value
 
 
 def is_vague(value: str) -> bool:

@@ -23,6 +23,13 @@ OPENING: Final = re.compile(
 )
 """One opening with what follows it, up to a name that is spoken to."""
 
+CLOSING: Final = re.compile(
+    r"(?:,\s+(?:you know|you see|as you know|by the way|btw|actually|of course|to be honest|tbh|fyi|though|"
+    r"as I (?:said|told you)))+\s*[.!…]*\s*\Z",
+    re.IGNORECASE,
+)
+"""What may follow a statement without changing it."""
+
 ADVERBS: Final = word_set("""
     really also just absolutely still always usually currently now actually personally definitely mostly generally
     truly totally particularly especially simply often recently finally already both genuinely secretly mainly honestly
