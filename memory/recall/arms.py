@@ -109,7 +109,7 @@ def ask(query: Query, profile: RecallProfile, *, limit: int) -> Found:
         timely = guarded("time", found, lambda: time_window.search(readable, query.windows, asked["time"]))
         if timely is not None:
             found.asked["time"] = timely
-    if "graph" in profile.arms:
+    if "graph" in profile.arms and graph_arm.concerned(query, profile.graph):
         _ask_graph(query, profile, found, limit)
     return found
 

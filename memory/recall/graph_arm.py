@@ -147,6 +147,11 @@ class Answer:
         return self.walk.of(self.nearness, memory_ids)
 
 
+def concerned(query: Query, way: str) -> bool:
+    """Tell whether the arm has anything to say to a question, so that nothing is read where it has not."""
+    return way != "walk" or asks_for_several(query.text)
+
+
 def search(query: Query, way: str, hits: Mapping[UUID, float], *, limit: int, rows: int) -> Answer:
     """Give the memories that the graph leads to from what a question names, best first.
 
@@ -159,8 +164,6 @@ def search(query: Query, way: str, hits: Mapping[UUID, float], *, limit: int, ro
     """
     if way == "prax":
         return Answer(_by_meaning(query, limit))
-    if way == "walk" and not asks_for_several(query.text):
-        return Answer({})
     with connection.cursor() as cursor:
         cursor.execute(STATE, {"owner": query.owner_id})
         version, edges = cursor.fetchone() or (0, 0)
