@@ -11,6 +11,9 @@ from memory.consolidation.extraction.words.people import PETS, RELATIVES, SPOUSE
 from memory.consolidation.extraction.words.things import NATIONAL
 from memory.text.timewords import CALENDAR_WORDS
 
+GROWN: Final = {"puppy": "dog", "pup": "dog", "kitten": "cat", "kitty": "cat", "bunny": "rabbit", "pony": "horse"}
+"""What young animals become, and pet names for them: whoever spoke of a puppy speaks of a dog later."""
+
 _NAME: Final = r"(?P<name>(?-i:[A-Z])[\w-]+(?:\s(?-i:[A-Z])[\w-]+)?)"
 _RELATIVE: Final = re.compile(
     rf"\b(?:my|our)\s+(?:(?:older|younger|elder|big|little|twin|best|old|eldest|youngest|oldest|late|"

@@ -8,7 +8,7 @@ from typing import Final, NamedTuple
 
 from memory.consolidation.extraction.answers import MAX_BEFORE, completed
 from memory.consolidation.extraction.causes import causal_link
-from memory.consolidation.extraction.circle import circle
+from memory.consolidation.extraction.circle import GROWN, circle
 from memory.consolidation.extraction.drafts import RELATED, Draft
 from memory.consolidation.extraction.foreign import foreign_drafts
 from memory.consolidation.extraction.gathering import Gathered, Reading, speaker_of
@@ -145,7 +145,18 @@ def _draw_circle(gathered: Gathered, reading: Reading) -> None:
                 continue
             text = kin_statement(reading.speaker, kin.name, kin.kind)
             single = kin.label == "married_to"
-            draft = Draft(RELATED, kin.label, kin.name, single=single, label=kin.label, target_type=kind, text=text)
+            # A dog and a cat may bear one name.
+            value = f"{GROWN.get(kin.kind, kin.kind)} {kin.name}" if kin.is_pet else kin.name
+            draft = Draft(
+                RELATED,
+                kin.label,
+                value,
+                single=single,
+                label=kin.label,
+                target=kin.name,
+                target_type=kind,
+                text=text,
+            )
             keep_draft(gathered, reading, sentence, draft, person, [mention], None)
 
 

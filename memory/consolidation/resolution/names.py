@@ -27,6 +27,7 @@ from memory.text.scripts import EMOJI, MARKS, UNSPACED
 _VARIATION: Final = re.compile("[\ufe0e\ufe0f]")
 _EMOJI: Final = re.compile(f"[{EMOJI}\u200d\U0001f3fb-\U0001f3ff]")
 _POSSESSIVE: Final = re.compile(r"['’]s\b")
+_RELATIVE: Final = re.compile(r"\w['’]s\s+\w")
 _APOSTROPHE: Final = re.compile(r"(?<=\w)['’`](?=\w)")
 _INITIALS: Final = re.compile(r"\b(?:[^\W\d_]\.){2,}")
 # A point or comma between digits belongs to the number; so do the signs by which languages are told (C++, C#, .NET).
@@ -56,6 +57,7 @@ class Name:
         legal_form: the legal form of a company.
         comma: whether it is written as "surname, first name".
         unspaced: whether it is written in a script without spaces.
+        relative: whether it is a person who is named by another one: "Ana's sister".
     """
 
     whole: str
@@ -70,6 +72,7 @@ class Name:
     legal_form: str
     comma: bool
     unspaced: bool
+    relative: bool
 
 
 @lru_cache(maxsize=8192)
@@ -113,6 +116,7 @@ def taken_apart(name: str, type_: str) -> Name:
         legal_form=legal_form,
         comma=comma,
         unspaced=bool(_UNSPACED.search(whole)),
+        relative=person and _RELATIVE.search(shown) is not None,
     )
 
 

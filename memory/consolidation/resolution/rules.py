@@ -91,6 +91,8 @@ def _kept_apart(one: Name, other: Name) -> Finding | None:
     """Give the mark by which two names are told apart, if there is one."""
     if not one.joined or not other.joined:
         return "empty", 0.0
+    if one.relative != other.relative:
+        return "relative", 0.0
     if one.title and other.title and one.title != other.title:
         return "title", 0.0
     if one.legal_form and other.legal_form and _form(one) != _form(other):

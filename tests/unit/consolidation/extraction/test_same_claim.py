@@ -40,12 +40,13 @@ WAYS = {
         "My birthday falls on May 3.",
         "I was born on 3 May",
     ],
-    ("Ana", "has_pet", "rex", 1, False): [
+    ("Ana", "has_pet", "dog rex", 1, False): [
         "My dog is called Rex.",
         "I have a dog named Rex.",
         "I've got a dog named Rex",
         "Just adopted a dog called Rex!",
         "We have a dog called Rex.",
+        "I adopted a puppy named Rex.",
     ],
     ("Ana", "likes", "tea", 1, False): ["I prefer tea to coffee", "I like tea better than coffee.", "I love tea"],
 }
