@@ -97,8 +97,8 @@ def import_document(*, actor: Actor, document: Any, scope: Any = UNSET) -> Impor
         _store_turns(actor, session, placed, scope, found, result)
     result.errors.sort(key=lambda error: error["index"])
     if graph:
-        local = {items[index].get("id"): memory_id for index, memory_id in found.stored.items()}
-        memories = {known: memory_id for known, memory_id in local.items() if isinstance(known, str)}
+        local = [(items[index].get("id"), memory_id) for index, memory_id in found.stored.items()]
+        memories = {known: memory_id for known, memory_id in local if isinstance(known, str)}
         joined = import_graph(actor=actor, document=graph, memories=memories, scope=scope)
         result.graph, result.errors = joined.counts, result.errors + joined.errors
     return result

@@ -195,13 +195,19 @@ def mention(pairs: Sequence[tuple[UUID, UUID]]) -> None:
             )
 
 
-def add_alias(*, actor: Actor, entity_id: UUID, alias: Any) -> Entity:
+def add_alias(*, actor: Actor, entity_id: UUID, alias: Any, most: int = MOST_ALIASES) -> Entity:
     """Let an entity be found by another name too; without effect when it bears that name already.
+
+    Args:
+        actor: who names it.
+        entity_id: which.
+        alias: the name.
+        most: aliases that it may have; more than 50 where it was merged from several.
 
     Raises:
         NotFound: not there or hidden.
         Conflict: `alias.taken`, another entity of this type and scope bears the name.
-        InvalidInput, TooLarge: no usable name, or more than 50 aliases.
+        InvalidInput, TooLarge: no usable name, or too many aliases.
     """
     name = checked_name(alias, field="alias")
     with change_graph(actor, now=now()):
@@ -217,8 +223,8 @@ def add_alias(*, actor: Actor, entity_id: UUID, alias: Any) -> Entity:
                 code="alias.taken",
                 entity_id=str(bearer[0].entity_id),
             )
-        if len(row.aliases or ()) >= MOST_ALIASES:
-            raise InvalidInput(f"An entity has at most {MOST_ALIASES} aliases.", code="aliases.too_many", field="alias")
+        if len(row.aliases or ()) >= most:
+            raise InvalidInput(f"An entity has at most {most} aliases.", code="aliases.too_many", field="alias")
         row.aliases = [*(row.aliases or ()), name]
         row.save(update_fields=["aliases"])
         insert_names(names_of(row, ring, [(name, hashed)], NameKind.ALIAS))

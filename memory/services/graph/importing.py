@@ -16,12 +16,13 @@ from memory.errors import Conflict, InvalidInput, LociError
 from memory.graph.labels import SINGLE_VALUED, checked_label, label_hash
 from memory.graph.names import name_hash
 from memory.graph.traversal import by_whole_name
-from memory.models import CausalLink, Entity, Memory, MemoryEdge, Relation, TemporalEvent
+from memory.models import CausalLink, Entity, EntityType, Memory, MemoryEdge, Relation, TemporalEvent
 from memory.services.actors import Actor, Target, write_target, written_scope
 from memory.services.clock import now
 from memory.services.graph.edges import link_memories
-from memory.services.graph.entities import EntityDraft, add_alias, mention, merge_entity
+from memory.services.graph.entities import MOST_ALIASES, EntityDraft, add_alias, mention, merge_entity
 from memory.services.graph.happenings import add_causal_link, merge_temporal_event
+from memory.services.graph.merging import MOST_NAMES
 from memory.services.graph.relations import RelationDraft, add_relation
 from memory.services.graph.writing import (
     Reason,
@@ -142,19 +143,20 @@ def _entity(under_way: _Import, item: Mapping[str, Any]) -> str:
     hashed = name_hash(keyring().of(under_way.actor.owner_id), name)
     type_ = item.get("type")
     found = []
-    if isinstance(type_, str):
+    if isinstance(type_, str) and type_ in EntityType.values:
         found = by_whole_name([hashed], scopes=[under_way.target.scope], type_=type_).get(hashed, [])
     aliases = item.get("aliases") or []
     if not isinstance(aliases, list):
         raise InvalidInput("aliases is a list.", code="field.type", field="aliases")
     if found:
-        entity_id, outcome = found[0].entity_id, EXISTING
-        for alias in aliases:
-            # An alias that another entity bears here stays with that one.
-            with suppress(Conflict):
-                add_alias(actor=under_way.actor, entity_id=entity_id, alias=alias)
+        entity_id, outcome, further = found[0].entity_id, EXISTING, aliases
     else:
-        entity_id, outcome = _new_entity(under_way, item, name, aliases), CREATED
+        entity_id, outcome = _new_entity(under_way, item, name, aliases[:MOST_ALIASES]), CREATED
+        further = aliases[MOST_ALIASES:]
+    for alias in further:
+        # An alias that another entity bears here stays with that one.
+        with suppress(Conflict):
+            add_alias(actor=under_way.actor, entity_id=entity_id, alias=alias, most=MOST_NAMES)
     if isinstance(item.get("id"), str):
         under_way.entities[item["id"]] = entity_id
     spoken = item.get("mentions")

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, Final
@@ -11,7 +12,7 @@ from uuid import UUID
 from django.db.models import Q
 
 from memory.crypto.keyring import keyring
-from memory.errors import Conflict, InvalidInput, NotFound
+from memory.errors import Conflict, InvalidInput, NotFound, TooLarge
 from memory.graph.labels import SINGLE_VALUED, label_hash
 from memory.graph.names import canonical, name_hash
 from memory.models import (
@@ -35,7 +36,7 @@ from memory.services.graph.entities import visible_entity
 from memory.services.graph.naming import name_anew
 from memory.services.graph.row_records import Record, recorded
 from memory.services.graph.standing import STRENGTHENED
-from memory.services.graph.writing import change_graph
+from memory.services.graph.writing import change_graph, checked_properties
 
 MOST_NAMES: Final = 200
 """Names and aliases that a merged entity may have; entities that take more than that from others are not one."""
@@ -318,13 +319,21 @@ def _take_over(actor: Actor, work: _Merge) -> None:
     work.record["names_added"] = free
     if free:
         kept.aliases = [*(kept.aliases or ()), *free]
-    if gone.properties:
-        kept.properties = {**gone.properties, **(kept.properties or {})}
+    kept.properties = _with_properties(kept.properties or {}, gone.properties or {}) or None
     kept.importance = max(kept.importance, gone.importance)
     kept.stated = kept.stated or gone.stated
     kept.first_seen, kept.last_seen = min(kept.first_seen, gone.first_seen), max(kept.last_seen, gone.last_seen)
     kept.save()
     name_anew(kept, keyring().of(actor.owner_id))
+
+
+def _with_properties(own: Mapping[str, Any], other: Mapping[str, Any]) -> dict[str, Any]:
+    """Add the properties of the other entity that there is room for; the record of the merge keeps all of them."""
+    joined = dict(own)
+    for name in sorted(set(other) - set(own)):
+        with suppress(TooLarge):
+            joined = checked_properties({**joined, name: other[name]}) or joined
+    return joined
 
 
 def _free(actor: Actor, kept: Entity, names: Sequence[str]) -> list[str]:

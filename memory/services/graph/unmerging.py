@@ -9,6 +9,7 @@ from uuid import UUID
 
 from memory.crypto.keyring import OwnerRing, keyring
 from memory.errors import Conflict
+from memory.graph.labels import SINGLE_VALUED
 from memory.graph.names import canonical, name_hash
 from memory.models import (
     AuditEvent,
@@ -128,12 +129,14 @@ def _put_back_mentions(kept: Entity, gone: Entity, record: Record) -> None:
 
 
 def _put_back_relations(kept: Entity, gone: Entity, record: Record) -> None:
+    moving = {UUID(pk) for _, pk in record["relations_moved"]}
     for change in reversed(record["relations_changed"]):
         GraphEvidence.objects.filter(pk__in=[UUID(pk) for pk in change["reasons"]]).delete()
         standing = Relation.objects.filter(pk=UUID(change["before"]["id"])).first()
-        # One that was strengthened or ended since stays as it is now.
-        if standing is not None and recorded(standing) == change["after"]:
-            rebuilt(Relation, change["before"]).save(force_update=True)
+        former = rebuilt(Relation, change["before"])
+        # One that was strengthened, ended or replaced since stays as it is now.
+        if standing is not None and recorded(standing) == change["after"] and not _replaced(standing, former, moving):
+            former.save(force_update=True)
     for end, pk in reversed(record["relations_moved"]):
         row = Relation.objects.filter(pk=UUID(pk), **{f"{end}_id": kept.pk}).first()
         if row is not None:
@@ -141,6 +144,22 @@ def _put_back_relations(kept: Entity, gone: Entity, record: Record) -> None:
             row.save(update_fields=[end])
     for dropped in record["relations_dropped"]:
         _put_back(dropped)
+
+
+def _replaced(standing: Relation, former: Relation, moving: set[UUID]) -> bool:
+    """Tell whether a relation that the merge ended would hold again beside one that has taken its place since."""
+    if standing.valid_until is None or former.valid_until is not None:
+        return False
+    others = Relation.objects.filter(
+        scope=former.scope,
+        source_id=former.source_id,
+        label_hash=former.label_hash,
+        valid_until=None,
+        retracted_at=None,
+    ).exclude(pk__in=moving)
+    if former.label not in SINGLE_VALUED:
+        others = others.filter(target_id=former.target_id)
+    return bool(others.exists())
 
 
 def _put_back(dropped: Record) -> None:

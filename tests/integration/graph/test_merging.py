@@ -141,6 +141,31 @@ def test_what_was_said_since_stays_with_the_kept_one(alice: Actor, smiths: tuple
     assert ("Bob", "likes", "Chess") in said(alice, gone)
 
 
+@pytest.mark.parametrize(("back", "open_now"), [("Porto", ["Porto"]), ("Chess", ["Chess"])])
+def test_what_holds_in_the_place_of_what_the_merge_ended_keeps_it(
+    alice: Actor, smiths: tuple[UUID, UUID], time: FixedClock, back: str, open_now: list[str]
+) -> None:
+    kept, gone = smiths
+    made = merge(alice, kept, gone)
+    relate(alice, kept, "lives_in", back, valid_from=day("2026-01-01"))
+    time.moment += timedelta(days=1)
+    undo_merge(actor=alice, merge_id=made.pk)
+    homes = [row for row in relations_of(actor=alice, entity_id=kept) if row.label == "lives_in"]
+    assert [row.target.name for row in homes] == open_now
+    assert ("Bob", "lives_in", "Lisbon") in said(alice, gone)
+
+
+def test_properties_for_which_there_is_no_room_come_back_with_the_undoing(alice: Actor) -> None:
+    kept = entity(alice, "Robert Smith", properties={"a": "x" * 9_000})
+    gone = entity(alice, "Bob", properties={"b": "y" * 9_000, "c": "small"})
+    made = merge(alice, kept, gone)
+    assert sorted(get_entity(actor=alice, entity_id=kept).properties or {}) == ["a", "c"]
+    entity(alice, "Robert Smith", properties={"d": "learned since"})
+    undo_merge(actor=alice, merge_id=made.pk)
+    assert sorted(get_entity(actor=alice, entity_id=kept).properties or {}) == ["a", "d"]
+    assert sorted(get_entity(actor=alice, entity_id=gone).properties or {}) == ["b", "c"]
+
+
 def test_a_name_that_another_one_took_stands_in_the_way(alice: Actor, smiths: tuple[UUID, UUID]) -> None:
     kept, gone = smiths
     made = merge(alice, kept, gone)

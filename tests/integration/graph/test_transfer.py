@@ -16,6 +16,7 @@ from memory.services.exporting import export_stream
 from memory.services.graph.edges import edges_of, link_memories
 from memory.services.graph.entities import get_entity
 from memory.services.graph.happenings import add_causal_link, merge_temporal_event
+from memory.services.graph.merging import merge_two
 from memory.services.graph.relations import relations_of, retract_relation
 from memory.services.graph.writing import Reference
 from memory.services.importing import Imported, import_document
@@ -199,7 +200,7 @@ def test_the_other_form_has_no_graph(document: Any, alice: Actor) -> None:
 def test_bad_items_are_reported_and_the_others_stored(mallory: Actor) -> None:
     document = {
         "format": "loci-export/2",
-        "memories": [{"id": "m", "content": "Tea is warm."}],
+        "memories": [{"id": "m", "content": "Tea is warm."}, {"id": ["n"], "content": "Tea is green."}],
         "entities": [
             {"id": "a", "type": "person", "name": "Al", "mentions": ["m", "nowhere", 7]},
             {"id": "b", "type": "planet", "name": "Bo"},
@@ -208,6 +209,8 @@ def test_bad_items_are_reported_and_the_others_stored(mallory: Actor) -> None:
             {"id": "d", "type": "person", "name": "Di", "aliases": "Diana"},
             {"id": "e", "type": ["person"], "name": "Ed"},
             {"id": ["f"], "type": "person", "name": "Flo", "mention_count": "many", "importance": 0.3},
+            {"id": "g", "type": "person\0", "name": "Gus"},
+            {"id": "h", "type": "\ud800", "name": "Hal"},
         ],
         "relations": [
             {"source": "a", "label": "knows", "target": "nobody", "valid_from": "2020-01-01"},
@@ -221,12 +224,26 @@ def test_bad_items_are_reported_and_the_others_stored(mallory: Actor) -> None:
     found = import_document(actor=mallory, document=document)
     assert [(error["part"], error["index"]) for error in found.errors] == [
         ("entities", 1), ("entities", 2), ("entities", 3), ("entities", 4), ("entities", 5),
-        ("relations", 1), ("events", 0), ("events", 1), ("causes", 0), ("causes", 1), ("edges", 0),
+        ("entities", 7), ("entities", 8), ("relations", 1), ("events", 0), ("events", 1),
+        ("causes", 0), ("causes", 1), ("edges", 0),
     ]  # fmt: skip
     assert created(found) == {"entities": 2, "relations": 0, "events": 0, "causes": 0, "edges": 0}
     assert [found.graph[part]["skipped"] for part in ("relations", "edges")] == [2, 1]
     with owner_scope(mallory.owner_id):
         assert EntityMention.objects.count() == 1
+
+
+def test_an_entity_that_was_merged_from_several_keeps_all_its_names(alice: Actor, mallory: Actor) -> None:
+    kept = entity(alice, "Robert", aliases=[f"Robert {number}" for number in range(40)])
+    gone = entity(alice, "Bob", aliases=[f"Bob {number}" for number in range(40)])
+    relate(alice, kept, "knows", entity(alice, "Ann"))
+    merge_two(actor=alice, kept_id=kept, merged_id=gone)
+    document = exported(alice)
+    for outcome in ({"entities": 2, "relations": 1}, {"entities": 0, "relations": 0}):
+        found = import_document(actor=mallory, document=document)
+        assert found.errors == []
+        assert {part: found.graph[part]["created"] for part in outcome} == outcome
+    assert len(get_entity(actor=mallory, name="Bob 39").aliases or ()) == 81
 
 
 def test_belief_cannot_begin_ahead(mallory: Actor, time: FixedClock) -> None:
