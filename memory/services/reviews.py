@@ -27,6 +27,7 @@ from memory.models import (
 from memory.services.actors import Actor, Permission, Target
 from memory.services.clock import now
 from memory.services.features import require_memory
+from memory.services.graph.entities import visible_entity
 from memory.services.graph.writing import checked_unit, cut_text
 from memory.services.review_payloads import EDITABLE, checked_payload, payload_hash
 
@@ -128,6 +129,7 @@ def list_reviews(
 
     Raises:
         InvalidInput: a state or kind that there is not.
+        NotFound: no such entity here.
     """
     require_memory()
     actor.require(Permission.READ)
@@ -143,8 +145,13 @@ def list_reviews(
         if kinds:
             rows = rows.filter(kind__in=list(kinds))
         if entity_id is not None:
+            visible_entity(actor, entity_id)
             memories = EntityMention.objects.filter(entity_id=entity_id).values("memory_id")
             items = ReviewEvidence.objects.filter(memory_id__in=memories).values("item_id")
+            if actor.readable is not None:
+                # Evidence that the reader is not shown must not tell what it speaks of either.
+                readable = Memory.objects.filter(scope__in=actor.readable).exclude(status=Status.ERASING)
+                items = items.filter(scope__in=actor.readable, memory_id__in=readable.values("pk"))
             rows = rows.filter(pk__in=items)
         if after is not None:
             rows = rows.filter(Q(created_at__lt=after[0]) | Q(created_at=after[0], pk__lt=after[1]))

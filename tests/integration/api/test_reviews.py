@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from typing import Any
+from uuid import UUID
 
 import pytest
 
@@ -154,6 +155,22 @@ def test_duplicates_are_proposed_merged_kept_apart_and_taken_apart(agent: Client
     problem(woman.json("post", f"/graph/merges/{row['id']}/undo"), 409, "merge.undone")
     assert pairs() == [hubs]
     problem(woman.json("post", f"{path}/merge", {"other": ids["Git Hub"]}), 422, "entities.pair")
+
+
+def test_items_of_an_entity_are_told_by_what_the_reader_may_read(
+    alice: Actor, agent: Client, colleague: Client, woman: Client
+) -> None:
+    said, hidden = remember(agent, "Al left."), remember(agent, "Al is ill.", scope="agent")
+    shared = agent.json("post", "/graph/entities", {"name": "Al", "memory": said}).json()["id"]
+    private = agent.json("post", "/graph/entities", {"name": "Al", "memory": hidden}).json()["id"]
+    item = str(opened(alice, evidence=[(UUID(said), ""), (UUID(hidden), "")]).pk)
+    for client in (agent, colleague, woman):
+        assert listed(client, f"?entity={shared}") == [item]
+    assert listed(agent, f"?entity={private}") == [item]
+    problem(colleague.json("get", f"/reviews?entity={private}"), 404, "not_found")
+    # The evidence goes out of the colleague's sight, and so does what it speaks of.
+    assert agent.json("patch", f"/memories/{said}", {"scope": "agent"}).status_code == 200
+    assert (listed(agent, f"?entity={shared}"), listed(colleague, f"?entity={shared}")) == ([item], [])
 
 
 def test_an_entity_is_changed_deleted_and_its_memories_listed(agent: Client, woman: Client) -> None:
