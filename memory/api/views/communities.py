@@ -38,6 +38,7 @@ from memory.services.graph.communities import (
     rename_community,
 )
 from memory.services.memories import ListRequest, accesses, list_memories
+from memory.services.retention_policies import policy_of
 
 _NUMBER: Final = re.compile(r"[1-9][0-9]{0,8}", re.ASCII)
 
@@ -177,8 +178,8 @@ class CommunityMemoriesView(LociView):
             position=lambda row: (row.created_at, row.pk),
         )
         uses = accesses(actor=self.actor, memory_ids=[row.pk for row in rows]) if rows else {}
-        shown = {"most_characters": SHOWN_CHARACTERS, "at": None}
-        items = CountedMemorySerializer(rows, many=True, context={"uses": uses, **shown}).data
+        shown = {"uses": uses, "most_characters": SHOWN_CHARACTERS, "at": None, "policy": policy_of(self.actor)}
+        items = CountedMemorySerializer(rows, many=True, context=shown).data
         return Response({"items": items, "next": following})
 
 

@@ -48,8 +48,10 @@ def test_one_and_its_members(agent: Client, divided: Json) -> None:
     assert agent.json("get", "/graph/communities/1").json()["title"].startswith("Ann")
     names = [row["name"] for row in agent.json("get", "/graph/communities/1/entities?limit=2").json()["items"]]
     assert names[0] == "Ann"
-    texts = [row["text"] for row in agent.json("get", "/graph/communities/1/memories").json()["items"]]
+    memories = agent.json("get", "/graph/communities/1/memories").json()["items"]
+    texts = [row["text"] for row in memories]
     assert texts == ["Ann fired the kiln."]
+    assert 0 < memories[0]["strength"] <= 1
     assert agent.json("get", "/graph/communities/2/memories").json() == {"items": [], "next": None}
     found = agent.json("post", "/recall", {"query": "the kiln", "filter": {"community": 1}}).json()
     assert [hit["memory"]["text"] for hit in found["hits"]] == texts
