@@ -11,6 +11,7 @@ from memory.errors import NotFound
 from memory.models import Session, owner_scope
 from memory.services.actors import Actor, Permission
 from memory.services.clock import now
+from memory.services.consolidation.triggers import note_ended
 from memory.services.features import require_memory
 
 
@@ -47,6 +48,7 @@ def close_session(*, actor: Actor, session_id: UUID) -> Session:
         if row.closed_at is None:
             row.closed_at = now()
             row.save(update_fields=["closed_at"])
+            note_ended(moment=row.closed_at)
         return row
 
 

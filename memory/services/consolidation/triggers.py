@@ -30,6 +30,16 @@ def note_stored(*, moment: datetime, turns: int = 0) -> None:
         call_for_work(DueWork.CONSOLIDATE, due_at=moment + interval)
 
 
+def note_ended(*, moment: datetime) -> None:
+    """Note that a conversation of the current owner has ended, so that a worker looks whether it is to be summed up.
+
+    Args:
+        moment: when it was closed.
+    """
+    if current_settings()["values"]["consolidation"]:
+        call_for_work(DueWork.CONSOLIDATE, due_at=moment)
+
+
 def call_for_consolidation() -> int:
     """Let a worker look at each owner whose consolidation is switched on and not noted; gives how many were.
 

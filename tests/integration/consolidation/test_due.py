@@ -18,6 +18,7 @@ from memory.services.consolidation.due import consolidate_due
 from memory.services.consolidation.runs import ask_for_run
 from memory.services.consolidation.triggers import call_for_consolidation
 from memory.services.drafts import Draft
+from memory.services.sessions import close_session, list_sessions
 from memory.services.settings import change_settings
 from memory.services.turns import TurnDraft, ingest_turns
 from tests.integration.consolidation.running import (
@@ -54,6 +55,20 @@ class TestTriggers:
         assert due_of(alice) == {SOME_TIME: time.at + timedelta(minutes=5)}
         say(alice, "five")
         assert due_of(alice) == {SOME_TIME: time.at}
+
+    def test_a_conversation_that_is_closed_makes_a_run_due(self, alice: Actor, time: Stopped) -> None:
+        quiet(alice)
+        say(alice, "one", "two")
+        session = list_sessions(actor=alice, after=None, size=1)[0]
+        close_session(actor=alice, session_id=session.pk)
+        assert due_of(alice) == {SOME_TIME: time.at}
+
+    def test_closing_one_without_consolidation_makes_none_due(self, alice: Actor, time: Stopped) -> None:
+        quiet(alice, consolidation=False)
+        say(alice, "one", "two")
+        session = list_sessions(actor=alice, after=None, size=1)[0]
+        close_session(actor=alice, session_id=session.pk)
+        assert due_of(alice) == {}
 
     def test_the_number_of_turns_is_a_setting(self, alice: Actor, time: Stopped) -> None:
         quiet(alice, consolidation_every_turns=2)
