@@ -19,6 +19,7 @@ from memory.errors import InvalidInput, LanguageModelUnavailable, ProviderUnavai
 from memory.ports import ChatMessage, Completion, LanguageModel, Usage
 from memory.privacy import injection
 from memory.privacy.placeholders import Placeholders
+from memory.text import limits
 
 T = TypeVar("T")
 Part = str | Mapping[str, Any]
@@ -102,8 +103,8 @@ class Asking:
         """
         exchange = _Exchange(self._model, self._component, self._local, max_tokens)
         completion = exchange.ask(exchange.prompt(system, parts))
-        said = exchange.placeholders.restore(spoken_answer(completion.text)).replace("\0", " ").strip()
-        if not said:
+        said = limits.storable(exchange.placeholders.restore(spoken_answer(completion.text))).strip()
+        if limits.is_blank(said):
             exchange.failed()
             raise AnswerUnusable("The language model gave thoughts without an answer.", usage=exchange.usage)
         return Answer(said, exchange.usage, completion.finish_reason not in CUT_OFF)
@@ -219,9 +220,9 @@ class _Exchange:
 
 
 def _restored(value: Any, placeholders: Placeholders) -> Any:
-    """Put personal data back into every text of an answer; a NUL, which no text may hold, becomes a space."""
+    """Put personal data back into every text of an answer; what no text may hold becomes a space."""
     if isinstance(value, str):
-        return placeholders.restore(value).replace("\0", " ")
+        return limits.storable(placeholders.restore(value))
     if isinstance(value, dict):
         return {_restored(name, placeholders): _restored(inner, placeholders) for name, inner in value.items()}
     if isinstance(value, list):

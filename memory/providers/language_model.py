@@ -26,6 +26,8 @@ LARGEST_ANSWER_BYTES = 4 * 1024 * 1024
 NOT_IN_NAMES = re.compile(r"[^A-Za-z0-9_-]")
 LONGEST_NAME = 64
 FORMATS = ("json_schema", "json_object", "none")
+# More than any server can have read or written for one answer.
+MOST_TOKENS = 1_000_000_000
 TOKEN_FIELDS = ("max_tokens", "max_completion_tokens")
 BAD_REQUEST, UNAUTHORISED, FORBIDDEN, NOT_FOUND = 400, 401, 403, 404
 
@@ -268,4 +270,5 @@ def _read(answer: Answer, model: str) -> Completion:
 
 
 def _tokens(value: Any) -> int:
-    return value if isinstance(value, int) and value > 0 else 0
+    """Read a count of tokens; what cannot be one counts as nothing, like a count that is left out."""
+    return value if isinstance(value, int) and 0 < value <= MOST_TOKENS else 0

@@ -19,6 +19,7 @@ from memory.consolidation.asking import Asking, Unanswered
 from memory.consolidation.summarising import Passage, choose
 from memory.errors import Conflict, InvalidInput, NotFound
 from memory.models import AuditEvent, EdgeKind, Kind, Memory, MemoryEdge, Role, Status, SummaryLevel, Tier, owner_scope
+from memory.privacy import injection
 from memory.services.actors import UNSET, Actor, Permission, Target, read_scopes
 from memory.services.bringing_back import restore_memories
 from memory.services.clock import now
@@ -235,7 +236,10 @@ def _text(rows: Sequence[Memory], asking: Asking | None) -> tuple[str, str]:
             told = [(one.passage, one.text) for one in chosen]
         parts = [{"when": f"{one.occurred_at:%Y-%m-%d}", "who": one.speaker, "text": text} for one, text in told]
         try:
-            return asking.text(SYSTEM, parts, max_tokens=2_048).value[: 2 * MOST_CHARACTERS], "llm"
+            text = asking.text(SYSTEM, parts, max_tokens=2_048).value[: 2 * MOST_CHARACTERS]
+            if not injection.scan(text):
+                return text, "llm"
+            way = "rules:llm.injection"
         except Unanswered as error:
             way = f"rules:{error.machine_code}"
     else:

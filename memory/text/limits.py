@@ -140,6 +140,11 @@ def normalise_category(name: str | None) -> tuple[str, bool]:
     return (key, True) if key in CATEGORIES else (DEFAULT_CATEGORY, False)
 
 
+def storable(text: str) -> str:
+    """Give a text with a space for each character that `checked_text` refuses; for texts that nobody can send anew."""
+    return _CONTROL.sub(" ", _SURROGATE.sub(" ", text.replace("\x00", " ")))
+
+
 def is_blank(text: str) -> bool:
     """Tell whether a text shows nothing: white space, zero-width and other invisible characters only."""
     if text[:1].isalnum() and text[0] not in _INVISIBLE:

@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Final, TypeVar
 
 from memory.consolidation.asking import Answer, Asking, Unanswered
+from memory.privacy import injection
 from memory.services.consolidation.stages import StageContext, StageReport
 
 T = TypeVar("T")
@@ -19,13 +20,22 @@ COMPONENTS: Final[Mapping[str, str]] = {
 """The part of Loci as which each stage asks, by the name of its report; keys of `LLM_ROUTES`."""
 BY_MODEL: Final = "way:llm"
 BY_RULES: Final = "way:rules"
+INJECTION: Final = "llm.injection"
 
 
 def ask_text(
     context: StageContext, report: StageReport, system: str, parts: Sequence[Any], *, max_tokens: int | None = None
 ) -> str | None:
-    """Ask for a text; None where there is no model or it gave nothing usable, which the report says."""
-    return _asked(context, report, lambda asking: asking.text(system, parts, max_tokens=max_tokens))
+    """Ask for a text; None where there is no model or it gave nothing usable, which the report says.
+
+    What reads like instructions to a model is not usable: it would be repeated whenever it is recalled.
+    """
+    text = _asked(context, report, lambda asking: asking.text(system, parts, max_tokens=max_tokens))
+    if text is not None and injection.scan(text):
+        note_way(report, INJECTION)
+        note_way(report, BY_RULES)
+        return None
+    return text
 
 
 def ask_json(

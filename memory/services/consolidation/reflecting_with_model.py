@@ -8,6 +8,7 @@ from uuid import UUID
 
 from memory.consolidation.reflecting import Episode, Found, Sort
 from memory.models import Memory
+from memory.privacy import injection
 
 META: Final = "meta"
 MOST_PATTERNS: Final = 8
@@ -125,7 +126,7 @@ def _items(value: Any, name: str) -> list[Mapping[str, Any]]:
 def _sentence(item: Mapping[str, Any], name: str) -> str:
     text = item.get(name)
     flat = " ".join(text.split()) if isinstance(text, str) else ""
-    if len(flat) < LEAST_CHARACTERS:
+    if len(flat) < LEAST_CHARACTERS or injection.scan(flat):
         return ""
     return flat if len(flat) <= MOST_CHARACTERS else f"{flat[: MOST_CHARACTERS - 1].rstrip()}…"
 

@@ -219,9 +219,11 @@ def test_without_a_server_or_model_it_says_what_to_set(serve: Serve) -> None:
 
 
 def test_missing_usage_counts_as_nothing(serve: Serve) -> None:
-    replies = iter([answered(usage=None), answered(usage={"prompt_tokens": "many", "completion_tokens": -3})])
+    numbers = {"prompt_tokens": 10**30, "completion_tokens": 1.5}
+    odd = [None, {"prompt_tokens": "many", "completion_tokens": -3}, numbers]
+    replies = iter([answered(usage=usage) for usage in odd])
     model = made(serve(lambda _: next(replies)).address)
-    for _ in range(2):
+    for _ in odd:
         completion = model.complete(PROMPT, component="test")
         assert (completion.prompt_tokens, completion.completion_tokens) == (0, 0)
 

@@ -205,7 +205,22 @@ def test_a_text_cannot_pass_for_another_part() -> None:
     assert chat.parts() == [forged, "b"]
 
 
-def test_a_nul_of_an_answer_becomes_a_space() -> None:
-    with chatting([{"place": "the\0lake"}]) as chat:
+@pytest.mark.parametrize("refused", ["\0", "\ud800", "\x07", "\x85"], ids=ascii)
+def test_what_no_text_may_hold_becomes_a_space(refused: str) -> None:
+    with chatting([Reply(body=answered_in_ascii(json.dumps({"place": f"the{refused}lake"})))]) as chat:
         found = asking(chat).json("Where?", ["x"], schema=SCHEMA, check=place)
     assert found.value == "the lake"
+    with chatting([Reply(body=answered_in_ascii(f"By the{refused}lake."))]) as chat:
+        said = asking(chat).text("Where?", ["x"])
+    assert said.value == "By the lake."
+
+
+@pytest.mark.parametrize("answer", ["\u200b", "\ud800", "\x07\n\u2800"], ids=ascii)
+def test_a_text_that_shows_nothing_is_no_answer(answer: str) -> None:
+    with chatting([Reply(body=answered_in_ascii(answer))]) as chat, pytest.raises(AnswerUnusable):
+        asking(chat).text("Where?", ["x"])
+
+
+def answered_in_ascii(text: str) -> bytes:
+    """Write an answer with escapes, in which half a surrogate pair can be sent."""
+    return json.dumps({"choices": [{"message": {"content": text}, "finish_reason": "stop"}]}).encode()
