@@ -17,6 +17,9 @@ SINGLE_VALUED: Final = frozenset(
 )
 """Labels with one target at a time (Prax): a new target ends the old relation, which stays in the history."""
 
+OPPOSITES: Final = {"likes": "dislikes", "dislikes": "likes"}
+"""Labels that deny each other: the one that began later ends the other between the same two entities."""
+
 _BETWEEN: Final = re.compile(r"[\s_-]+")
 _CAMEL: Final = re.compile(r"(?<=[a-z0-9])(?=[A-Z])")
 
@@ -47,6 +50,12 @@ def snake_case(text: str) -> str:
 def label_hash(ring: OwnerRing, label: str) -> int:
     """Hash a label in its one spelling."""
     return ring.name(f"relation\0{label}")
+
+
+def opposite_hash(ring: OwnerRing, label: str) -> int | None:
+    """Hash the label that denies one; None where there is none."""
+    opposite = OPPOSITES.get(label)
+    return None if opposite is None else label_hash(ring, opposite)
 
 
 def spoken(label: str) -> str:

@@ -10,7 +10,7 @@ from uuid import UUID
 
 from memory.crypto.keyring import OwnerRing, keyring
 from memory.errors import InvalidInput, TooLarge
-from memory.graph.labels import SINGLE_VALUED, checked_label, label_hash
+from memory.graph.labels import SINGLE_VALUED, checked_label, label_hash, opposite_hash
 from memory.graph.names import canonical, name_hash
 from memory.graph.traversal import by_whole_name
 from memory.models import Memory
@@ -227,6 +227,7 @@ def _said(one: ExtractedRelation, source: UUID, end: UUID, memory: Memory, ring:
         ends=ends,
         supersede=single and enforce,
         single=single,
+        opposite=opposite_hash(ring, label) if enforce else None,
         memory=memory,
         evidence=one.evidence.strip() or None,
     )

@@ -12,7 +12,7 @@ from django.db.models import Q, QuerySet
 
 from memory.crypto.keyring import OwnerRing, keyring
 from memory.errors import Conflict, InvalidInput, NotFound
-from memory.graph.labels import SINGLE_VALUED, checked_label, label_hash
+from memory.graph.labels import SINGLE_VALUED, checked_label, label_hash, opposite_hash
 from memory.models import GraphEvidence, Memory, Relation, owner_scope
 from memory.services.actors import UNSET, Actor, Permission, Target
 from memory.services.clock import now
@@ -85,8 +85,9 @@ def add_relations(
 
     First the relations that a new one ends are closed: those of the same source and label with another target, where
     the label has one target at a time. Then an open relation between the two is strengthened, or a new one made. A
-    closed relation is never opened again. What began before a relation to another target that is still open is filed as
-    history and ends where that one began. The same memory strengthens a relation once.
+    closed relation is never opened again, and one ends the relation that denies it. What began before a relation that
+    cannot hold beside it is filed as history and ends where that one began. The same memory strengthens a relation
+    once.
 
     Args:
         actor: who states them.
@@ -268,6 +269,7 @@ def _checked(
         begins=begins,
         ends=ends,
         supersede=label in SINGLE_VALUED if draft.supersede is None else draft.supersede,
+        opposite=None if draft.supersede is False else opposite_hash(ring, label),
         memory=memory,
         evidence=draft.evidence,
     )

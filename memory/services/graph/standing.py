@@ -18,18 +18,19 @@ from memory.services.graph.writing import Reason, Reasons, scoped
 STRENGTHENED: Final = 0.05
 """What one more reason adds to a relation's weight (Cortex), up to 1."""
 
-# Rows of the same three, and the open rows of those that have one target at a time: of a hub's thousands of relations
-# only these are read.
+# Rows of the same three or of its opposite, and of labels that have one target at a time what holds or began later: of
+# a hub's thousands of relations only these are read.
 BETWEEN: Final = """
     SELECT r.id FROM unnest(%(sources)s::uuid[], %(labels)s::bigint[], %(targets)s::uuid[]) AS s (source, label, target)
     JOIN memory_relation r ON r.owner_id = %(owner)s AND r.source_id = s.source AND r.label_hash = s.label
      AND r.target_id = s.target
     WHERE r.retracted_at IS NULL AND r.scope = %(scope)s
 """
-OPEN: Final = """
-    SELECT r.id FROM unnest(%(sources)s::uuid[], %(labels)s::bigint[]) AS s (source, label)
+RIVALS: Final = """
+    SELECT r.id FROM unnest(%(sources)s::uuid[], %(labels)s::bigint[], %(begins)s::timestamptz[])
+      AS s (source, label, begins)
     JOIN memory_relation r ON r.owner_id = %(owner)s AND r.source_id = s.source AND r.label_hash = s.label
-    WHERE r.retracted_at IS NULL AND r.valid_until IS NULL AND r.scope = %(scope)s
+    WHERE r.retracted_at IS NULL AND (r.valid_until IS NULL OR r.valid_from > s.begins) AND r.scope = %(scope)s
 """
 UPDATE: Final = """
     UPDATE memory_relation r SET valid_until = u.valid_until, closed_at = u.closed_at, weight = u.weight,
@@ -50,6 +51,7 @@ class Said:
         supersede: whether other targets of the same label end with it.
         single: whether the label has one target at a time, so that others are counted even where none ends.
         memory: what says so; None where it is stated.
+        opposite: the hash of the label that denies this one and ends with it between the same two; None without one.
     """
 
     source_id: UUID
@@ -64,6 +66,7 @@ class Said:
     memory: Memory | None = None
     evidence: str | None = None
     single: bool = False
+    opposite: int | None = None
 
 
 @dataclass(slots=True)
@@ -90,10 +93,16 @@ class _Standing:
         """Give the believed rows that say the same three, whenever it held."""
         return [row for row in self.rows.get((said.source_id, said.hashed), ()) if row.target_id == said.target_id]
 
-    def others(self, said: Said) -> list[Relation]:
-        """Give the open rows of the same label to another target."""
-        found = self.rows.get((said.source_id, said.hashed), ())
-        return [row for row in found if row.target_id != said.target_id and row.valid_until is None]
+    def rivals(self, said: Said) -> list[Relation]:
+        """Give the rows that cannot hold beside it: to another target where only one can be, and of its opposite."""
+        found: list[Relation] = []
+        if said.supersede or said.single:
+            same = self.rows.get((said.source_id, said.hashed), ())
+            found += [row for row in same if row.target_id != said.target_id]
+        if said.opposite is not None:
+            against = self.rows.get((said.source_id, said.opposite), ())
+            found += [row for row in against if row.target_id == said.target_id]
+        return found
 
     def close(self, rows: Iterable[Relation], until: datetime) -> None:
         """End rows."""
@@ -163,8 +172,19 @@ def _update(rows: Sequence[Relation]) -> None:
 
 
 def _load(said: Sequence[Said], target: Target, moment: datetime) -> _Standing:
-    three = sorted({(one.source_id, one.hashed, one.target_id) for one in said})
-    single = sorted({(one.source_id, one.hashed) for one in said if one.supersede or one.single})
+    three = sorted(
+        {
+            (one.source_id, label, one.target_id)
+            for one in said
+            for label in (one.hashed, one.opposite)
+            if label is not None
+        }
+    )
+    first: dict[tuple[UUID, int], datetime] = {}
+    for one in said:
+        if one.supersede or one.single:
+            key = one.source_id, one.hashed
+            first[key] = min(first.get(key, one.begins), one.begins)
     parameters = {"owner": current_owner(), "scope": target.scope}
     ids: set[UUID] = set()
     with connection.cursor() as cursor:
@@ -178,9 +198,15 @@ def _load(said: Sequence[Said], target: Target, moment: datetime) -> _Standing:
             },
         )
         ids.update(row[0] for row in cursor.fetchall())
-        if single:
+        if first:
             cursor.execute(
-                OPEN, parameters | {"sources": [one[0] for one in single], "labels": [one[1] for one in single]}
+                RIVALS,
+                parameters
+                | {
+                    "sources": [source for source, _ in first],
+                    "labels": [label for _, label in first],
+                    "begins": list(first.values()),
+                },
             )
             ids.update(row[0] for row in cursor.fetchall())
     standing = _Standing(target, moment)
@@ -194,11 +220,13 @@ def _say(said: Said, standing: _Standing) -> Outcome:
     row = next((one for one in same if one.valid_until is None), None)
     ends = said.ends
     ended: list[Relation] = []
-    others = standing.others(said) if ends is None and (said.supersede or said.single) else []
-    if ends is None and said.supersede:
+    rivals = standing.rivals(said) if ends is None else []
+    others = [one for one in rivals if one.valid_until is None]
+    if ends is None and (said.supersede or said.opposite is not None):
         ended = [one for one in others if one.valid_from <= said.begins]
         standing.close(ended, said.begins)
-        later = [one.valid_from for one in others if one.valid_from > said.begins]
+        # What has ended meanwhile took its place as well.
+        later = [one.valid_from for one in rivals if one.valid_from > said.begins]
         if later and row is None:
             ends = min(later)
     if ends is not None:
@@ -206,7 +234,7 @@ def _say(said: Said, standing: _Standing) -> Outcome:
             # It is known to hold, and what is told is its end.
             standing.close([row], ends)
         else:
-            row = next((one for one in same if (one.valid_from, one.valid_until) == (said.begins, ends)), None)
+            row = next((one for one in same if one.valid_until == ends and _began_with(one, said)), None)
     if row is not None:
         return Outcome(row, False, tuple(one.pk for one in ended), len(others))
     row = Relation(
@@ -227,3 +255,9 @@ def _say(said: Said, standing: _Standing) -> Outcome:
     standing.rows.setdefault((said.source_id, said.hashed), []).append(row)
     standing.created.append(row)
     return Outcome(row, True, tuple(one.pk for one in ended), len(others))
+
+
+def _began_with(row: Relation, said: Said) -> bool:
+    """Tell whether a relation is meant that ended then: only one told with both its ends begins exactly as it says."""
+    both = said.ends is not None and said.begins < said.ends
+    return row.valid_from == said.begins if both else row.valid_from <= said.begins

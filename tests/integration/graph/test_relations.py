@@ -71,6 +71,43 @@ def test_what_is_told_late_becomes_history(alice: Actor, al: UUID) -> None:
     assert held(alice, al) == [("lives_in", "Electronic City", None)]
 
 
+def test_what_is_told_late_ends_where_the_next_began(alice: Actor, al: UUID) -> None:
+    relate(alice, al, "lives_in", "Electronic City", valid_from="2022-01-01")
+    relate(alice, al, "lives_in", "Tea", valid_from="2024-01-01")
+    late = relate(alice, al, "lives_in", "Whitefield", valid_from="2020-01-01")
+    assert (late.superseded, late.relation.valid_until) == ((), day("2022-01-01"))
+    again = relate(alice, al, "lives_in", "Whitefield", valid_from="2021-01-01")
+    assert (again.created, again.relation.pk) == (False, late.relation.pk)
+    end = relate(alice, al, "lives_in", "Electronic City", valid_until="2024-01-01")
+    assert not end.created
+    assert {target: until for _, target, until in held(alice, al, superseded=True)} == {
+        "Tea": None, "Electronic City": day("2024-01-01"), "Whitefield": day("2022-01-01"),
+    }  # fmt: skip
+    assert len(held(alice, al, superseded=True)) == 3
+
+
+def test_what_is_told_late_does_not_hold_where_a_later_one_has_ended(alice: Actor, al: UUID) -> None:
+    home = relate(alice, al, "lives_in", "Electronic City", valid_from="2022-01-01")
+    supersede_relation(actor=alice, relation_id=home.relation.pk, valid_until="2024-01-01")
+    late = relate(alice, al, "lives_in", "Whitefield", valid_from="2020-01-01")
+    assert late.relation.valid_until == day("2022-01-01")
+
+
+def test_labels_that_deny_each_other_end_each_other(alice: Actor, al: UUID) -> None:
+    first = relate(alice, al, "likes", "Tea", valid_from="2020-01-01")
+    relate(alice, al, "likes", "Coffee", valid_from="2020-01-01")
+    no = relate(alice, al, "dislikes", "Tea", valid_from="2022-01-01")
+    assert no.superseded == (first.relation.pk,)
+    assert sorted(held(alice, al)) == [("dislikes", "Tea", None), ("likes", "Coffee", None)]
+    late = relate(alice, al, "likes", "Tea", valid_from="2021-01-01")
+    assert (late.created, late.relation.pk) == (False, first.relation.pk)
+    yes = relate(alice, al, "likes", "Tea", valid_from="2024-01-01")
+    assert yes.superseded == (no.relation.pk,)
+    assert sorted(held(alice, al)) == [("likes", "Coffee", None), ("likes", "Tea", None)]
+    both = relate(alice, al, "dislikes", "Coffee", valid_from="2024-01-01", supersede=False)
+    assert (both.superseded, len(held(alice, al))) == ((), 3)
+
+
 @pytest.mark.parametrize(
     "label", ["likes", "works_on", "interested_in", "prefers", "related_to", "part_of", "caused_by"]
 )
