@@ -15,7 +15,7 @@ from uuid import UUID
 import numpy as np
 from django.db import connection
 
-from memory.consolidation.clusters import by_closeness, clusters_of
+from memory.consolidation.clusters import LEAST, by_closeness, clusters_of
 from memory.consolidation.summarising import Passage, choose
 from memory.models import (
     EdgeKind,
@@ -123,11 +123,23 @@ def _groups(context: StageContext, report: StageReport, space_id: int, scope: UU
         return []
     ids = [row[0] for row in rows]
     vectors: Vectors = np.asarray([row[1] for row in rows], dtype=np.float32)
-    found = clusters_of(vectors)
+    found = _said_often(ids, clusters_of(vectors), context)
     report.count("rows", len(rows))
     report.count("clusters", len(found))
     report.count("singletons", len(rows) - sum(len(members) for members in found))
     return [Group(tuple(ids[place] for place in by_closeness(vectors, members))) for members in found]
+
+
+def _said_often(ids: Sequence[UUID], found: list[list[int]], context: StageContext) -> list[list[int]]:
+    """Keep the groups that were said often enough: what was drawn from a turn says once more what that turn said."""
+    members = [ids[place] for group in found for place in group]
+    drawn: dict[UUID, set[UUID]] = {}
+    with owner_scope(context.actor.owner_id):
+        sources = MemorySource.objects.filter(memory_id__in=members, turn__isnull=False)
+        for memory_id, turn_id in sources.values_list("memory_id", "turn_id"):
+            drawn.setdefault(memory_id, set()).add(turn_id)
+    origins = ({one for place in group for one in drawn.get(ids[place], {ids[place]})} for group in found)
+    return [group for group, said in zip(found, origins, strict=True) if len(said) >= LEAST]
 
 
 def _keep(context: StageContext, report: StageReport, group: Group) -> None:

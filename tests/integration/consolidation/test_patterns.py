@@ -7,7 +7,7 @@ from uuid import UUID
 
 import numpy as np
 
-from memory.models import EdgeKind, EmbeddingSpace, Memory, Status, owner_scope
+from memory.models import EdgeKind, EmbeddingSpace, Memory, MemorySource, Status, owner_scope
 from memory.services.actors import Actor
 from memory.services.consolidation.patterns import find_patterns
 from memory.services.drafts import Draft
@@ -58,6 +58,15 @@ def test_two_are_no_pattern_and_three_are_one(alice: Actor) -> None:
     assert (pattern.tier, pattern.source, pattern.tags) == ("reflection", "consolidation/patterns", ["pattern"])
     assert edges_from(alice, pattern.pk, EdgeKind.DERIVED_FROM) == {*first, *third}
     assert sources_of(alice, pattern) == {*first, *third}
+
+
+def test_a_turn_and_what_was_drawn_from_it_are_one_saying(alice: Actor) -> None:
+    turn, *facts = store(alice, "I lead four people; my boss is Jo.", "Al leads four.", "Al's boss is Jo.", axis=0)
+    with owner_scope(alice.owner_id):
+        assert MemorySource.objects.filter(memory_id__in=facts).update(turn_id=turn) == 2
+    assert run(find_patterns, alice, MONDAY).counts == {"rows": 3, "clusters": 0, "singletons": 3}
+    store(alice, "Al hired a fifth.", "Al leads no more.", axis=0)
+    assert run(find_patterns, alice, MONDAY).counts == {"rows": 5, "clusters": 1, "singletons": 0, "patterns": 1}
 
 
 def test_two_groups_are_two_patterns_and_repeating_changes_nothing(alice: Actor) -> None:
