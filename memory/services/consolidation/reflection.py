@@ -8,7 +8,7 @@ five patterns of patterns.
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Sequence
+from collections.abc import Sequence, Set
 from datetime import timedelta
 from typing import Final
 from uuid import UUID
@@ -97,9 +97,11 @@ def _episodes(context: StageContext) -> list[tuple[Target, list[Episode]]]:
             ids = list(newest.values_list("pk", flat=True)[:MOST_TURNS])
             rows = opened(list(Memory.objects.filter(pk__in=ids).order_by("occurred_at", "pk")))
             mentioned = _mentioned(ids)
+            # Who speaks comes up in every conversation, which tells nothing.
+            speakers = {row.speaker.casefold() for row in rows if row.speaker}
             for row in rows:
                 target = Target(row.visibility, row.scope, row.group_id)
-                by_target[target].append(_episode(row, mentioned.get(row.pk, ())))
+                by_target[target].append(_episode(row, mentioned.get(row.pk, ()), speakers))
     return sorted(by_target.items(), key=lambda one: str(one[0].scope))
 
 
@@ -112,10 +114,11 @@ def _mentioned(ids: Sequence[UUID]) -> dict[UUID, list[str]]:
     return found
 
 
-def _episode(row: Memory, mentioned: Sequence[str]) -> Episode:
+def _episode(row: Memory, mentioned: Sequence[str], speakers: Set[str]) -> Episode:
     known = {name.casefold() for name in mentioned}
     words = {word for name in known for word in name.split()}
     spoken = [name.title() for name in names(str(row.text)) if name not in words]
+    named = [name for name in (*mentioned, *spoken) if name.casefold() not in speakers]
     assert row.session_id is not None
     called = row.role in (Role.ASSISTANT, Role.TOOL) and row.tool_name
     return Episode(
@@ -124,7 +127,7 @@ def _episode(row: Memory, mentioned: Sequence[str]) -> Episode:
         text=str(row.text),
         at=row.occurred_at,
         asks=row.role == Role.USER,
-        names=(*mentioned, *spoken) if row.role == Role.USER else (),
+        names=tuple(named) if row.role == Role.USER else (),
         tool=row.tool_name if called else "",
     )
 

@@ -57,6 +57,16 @@ def test_a_week_is_looked_back_on_on_sunday(alice: Actor, time: Stopped) -> None
     assert edges_from(alice, topic.pk, EdgeKind.DERIVED_FROM) == sources_of(alice, topic)
 
 
+def test_who_speaks_is_no_topic(alice: Actor, time: Stopped) -> None:
+    for day in range(3):
+        at = MONDAY + timedelta(days=day)
+        said = f"Ana here, {day} days later, with news of Lisbon."
+        say(alice, f"day {day}", Draft(text=said, role="user", speaker="Ana", occurred_at=at), at=at)
+    run(reflect, alice, SUNDAY)
+    topics = [str(row.text) for row in made(alice, kind="reflection") if "topic" in row.tags]
+    assert topics == [f"{TOPIC}, mostly in the morning."]
+
+
 def test_repeating_changes_nothing_and_new_evidence_reinforces(alice: Actor, time: Stopped) -> None:
     week(alice)
     run(reflect, alice, SUNDAY)
