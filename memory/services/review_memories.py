@@ -107,7 +107,8 @@ def store_fact(
 def take_fact_back(*, actor: Actor, outcome: Mapping[str, Any]) -> None:
     """Archive the memory that an approval made, or take its sources off the one that was there.
 
-    Raises Conflict when the memory was changed since; one that was archived or erased meanwhile is passed over.
+    Raises Conflict when the memory was changed since, or a statement made way for it that would be missing then. A
+    memory that was archived or erased meanwhile is passed over.
     """
     memory_id = UUID(outcome["memory"])
     row = Memory.objects.filter(pk=memory_id).first()
@@ -123,7 +124,22 @@ def take_fact_back(*, actor: Actor, outcome: Mapping[str, Any]) -> None:
             memory_id=str(memory_id),
         )
     if row.status == Status.LIVE:
+        _refuse_to_leave_a_gap(memory_id)
         archive_memory(actor=actor, memory_id=memory_id, reason="review undone")
+
+
+def _refuse_to_leave_a_gap(memory_id: UUID) -> None:
+    made_way = MemoryEdge.objects.filter(
+        source_id=memory_id, kind=EdgeKind.CONTRADICTS, target__status=Status.SUPERSEDED, target__archive_reason=REASON
+    )
+    older = made_way.order_by("target_id").values_list("target_id", flat=True).first()
+    if older is not None:
+        raise Conflict(
+            "Another statement has made way for the one that this decision made. Restore that one first. "
+            "Nothing was changed.",
+            code="review.changed",
+            memory_id=str(older),
+        )
 
 
 def supersede(*, actor: Actor, payload: Mapping[str, Any], moment: datetime) -> dict[str, Any]:

@@ -24,7 +24,7 @@ from memory.services.memories import ListRequest, get_memory, list_memories
 from memory.services.questions import RecallRequest
 from memory.services.recall import recall
 from memory.services.resolution import in_order, kept_apart
-from memory.services.retirement import delete_memory, erase_due
+from memory.services.retirement import delete_memory, erase_due, restore_memory
 from memory.services.review_decisions import approve, decide_many, reject, snooze, undo
 from memory.services.reviews import get_review, list_reviews
 from tests.integration.consolidation.reviewing import doubt, fact, opened
@@ -286,6 +286,20 @@ def test_snoozed_until_a_moment(alice: Actor, time: FixedClock) -> None:  # noqa
     assert [one.state for one in list_reviews(actor=alice)] == ["open"]
     assert code_of(lambda: undo(actor=alice, item_id=item.pk)) == "review.open"
     assert approve(actor=alice, item_id=item.pk).item.snoozed_until is None
+
+
+def test_an_approval_for_which_a_statement_made_way_is_not_undone(alice: Actor) -> None:
+    older = memory(alice, "Al lives in Faro.")
+    item = opened(alice, payload=fact("Al lives in Porto."))
+    newer = approve(actor=alice, item_id=item.pk).item.outcome["memory"]
+    payload = {"older": str(older), "newer": newer, "reason": "contested"}
+    approve(actor=alice, item_id=opened(alice, ReviewKind.CONTRADICTION, payload).pk)
+    assert code_of(partial(undo, actor=alice, item_id=item.pk)) == "review.changed"
+    assert get_memory(actor=alice, memory_id=UUID(newer)).status == "live"
+    restore_memory(actor=alice, memory_id=older)
+    undo(actor=alice, item_id=item.pk)
+    assert get_memory(actor=alice, memory_id=UUID(newer)).status == "archived"
+    assert get_memory(actor=alice, memory_id=older).status == "live"
 
 
 def test_a_rejected_fact_is_not_asked_again_until_that_is_undone(alice: Actor) -> None:
