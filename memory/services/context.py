@@ -22,6 +22,12 @@ CHARACTERS_A_TOKEN: Final = 4
 LONGEST_LINE: Final = 600
 LONGEST_ORIGIN: Final = 40
 ORDINARY: Final = re.compile(r"[\w:.@-]+")
+# What a block may have for a model with a context window of at least so many tokens (Engram).
+LARGEST_IN_CHARACTERS: Final = ((100_000, 8_000), (32_000, 6_000), (8_000, 4_000), (0, 2_000))
+SHARE_OF_WINDOW: Final = 0.15
+TOKENS_OF_A_MEMORY: Final = 60
+FEWEST, MOST = 2, 250
+SMALLEST_WINDOW, LARGEST_WINDOW = 256, 100_000_000
 LEVELS: Final[Mapping[str, injection.Level]] = {level.name.lower(): level for level in injection.Level}
 
 
@@ -75,7 +81,8 @@ def build_context(
     request: RecallRequest,
     form: str | None = None,
     max_tokens: int | None = None,
-    cleaning: str = "standard",
+    cleaning: str | None = None,
+    context_window: int | None = None,
 ) -> ContextBlock:
     """Recall and write a block of at most `max_tokens` tokens, in whole lines, best memory first.
 
@@ -87,10 +94,13 @@ def build_context(
         request: what is recalled; limit and threshold are the owner's settings when left out.
         form: `prax`, `praxis` or `cortex`; the owner's setting when left out.
         max_tokens: between 50 and 32,000; the owner's setting when left out.
-        cleaning: `standard`, `strict` or `paranoid`.
+        cleaning: `standard`, `strict` or `paranoid`; by the window when left out, `standard` where none is named.
+        context_window: tokens of the model's context window. The smaller it is the stricter the cleaning and the
+            smaller the block: at most 8,000, 6,000, 4,000 or 2,000 characters, and as many memories as 15 % of the
+            window hold, between 2 and 250.
 
     Raises:
-        InvalidInput: an unknown form or level, or a budget out of bounds; and what `recall` raises.
+        InvalidInput: an unknown form or level, a budget or window out of bounds; and what `recall` raises.
     """
     with owner_scope(actor.owner_id):
         settings = current_settings()["values"]
@@ -98,25 +108,43 @@ def build_context(
     budget = settings["context_tokens"] if max_tokens is None else max_tokens
     if form not in FORMATS:
         raise InvalidInput(f"format is one of {', '.join(FORMATS)}.", code="format.invalid", field="format")
-    if cleaning not in LEVELS:
+    if cleaning is not None and cleaning not in LEVELS:
         raise InvalidInput(f"cleaning is one of {', '.join(LEVELS)}.", code="cleaning.invalid", field="cleaning")
     if isinstance(budget, bool) or not 50 <= budget <= 32_000:
         raise InvalidInput(
             "max_tokens is a number from 50 to 32000.", code="max_tokens.out_of_range", field="max_tokens"
         )
+    limit = settings["recall_limit"] if request.limit is None else request.limit
+    characters = budget * CHARACTERS_A_TOKEN
+    level = LEVELS[cleaning or "standard"]
+    if context_window is not None:
+        window = _checked_window(context_window)
+        limit = min(limit, max(FEWEST, min(int(window * SHARE_OF_WINDOW / TOKENS_OF_A_MEMORY), MOST)))
+        characters = min(characters, next(most for least, most in LARGEST_IN_CHARACTERS if window >= least))
+        level = LEVELS[cleaning] if cleaning else injection.level_for_window(window)
     answer = recall(
         actor=actor,
         request=replace(
             request,
-            limit=settings["recall_limit"] if request.limit is None else request.limit,
+            limit=limit,
             threshold=settings["recall_threshold"] if request.threshold is None else request.threshold,
         ),
     )
-    return _write(answer, FORMATS[form], budget, LEVELS[cleaning])
+    return _write(answer, FORMATS[form], characters, level)
 
 
-def _write(answer: Recalled, form: BlockFormat, budget: int, level: injection.Level) -> ContextBlock:
-    room = budget * CHARACTERS_A_TOKEN - len(form.head) - len(form.foot) - 2
+def _checked_window(value: object) -> int:
+    if isinstance(value, bool) or not isinstance(value, int) or not SMALLEST_WINDOW <= value <= LARGEST_WINDOW:
+        raise InvalidInput(
+            f"context_window is a number from {SMALLEST_WINDOW} to {LARGEST_WINDOW}.",
+            code="context_window.out_of_range",
+            field="context_window",
+        )
+    return value
+
+
+def _write(answer: Recalled, form: BlockFormat, characters: int, level: injection.Level) -> ContextBlock:
+    room = characters - len(form.head) - len(form.foot) - 2
     lines: list[str] = []
     for hit in answer.hits:
         # The whole line once more: what a source or speaker adds could address a model together with the text.

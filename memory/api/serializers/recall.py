@@ -24,7 +24,7 @@ from memory.api.serializers.fields import (
 )
 from memory.api.serializers.memories import SHOWN_HELP, TIERS, MemorySerializer
 from memory.models import Kind
-from memory.services.context import FORMATS, LEVELS
+from memory.services.context import FORMATS, LARGEST_WINDOW, LEVELS, SMALLEST_WINDOW
 from memory.services.recall import MAX_LIMIT
 from memory.text.limits import MAX_CONTENT_BYTES
 
@@ -73,6 +73,12 @@ class ContextSerializer(QuestionSerializer):
     format = Word(FORMATS, required=False)
     max_tokens = Whole(required=False, min_value=SMALLEST_BLOCK, max_value=LARGEST_BLOCK)
     cleaning = Word(LEVELS, required=False, help_text="How strictly phrases that address a model are replaced.")
+    context_window = Whole(
+        required=False,
+        min_value=SMALLEST_WINDOW,
+        max_value=LARGEST_WINDOW,
+        help_text="Tokens of the model's window: the smaller, the stricter the cleaning and the smaller the block.",
+    )
 
 
 class HitSerializer(serializers.Serializer[Any]):

@@ -100,7 +100,8 @@ class ContextView(LociView):
             actor=self.actor,
             form=values.pop("format", None),
             max_tokens=values.pop("max_tokens", None),
-            cleaning=values.pop("cleaning", "standard"),
+            cleaning=values.pop("cleaning", None),
+            context_window=values.pop("context_window", None),
             request=RecallRequest(**values),
         )
         recalled = block.recalled
