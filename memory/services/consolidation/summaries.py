@@ -2,7 +2,8 @@
 
 A session is summed up when it is closed or has been idle for a while, and again when it goes on. A day is summed up on
 the first run of a later day in UTC, from its turns; a week from the Sunday after it on, from its days; everything, from
-the weeks and the most important statements, when a week was. A summary whose sources stay the same is left as it is.
+the weeks and the most important statements, when a week was: what is newer than the summary that it belongs to tells
+so, whichever run has written it. A summary whose sources stay the same is left as it is.
 """
 
 from __future__ import annotations
@@ -14,7 +15,7 @@ from typing import Any, Final
 from uuid import UUID
 
 from django.db import connection
-from django.db.models import F, Q
+from django.db.models import F, Max, Q
 
 from memory.models import EdgeKind, Kind, Memory, OwnerActivity, Role, Session, Status, SummaryLevel, owner_scope
 from memory.services.actors import Target
@@ -30,6 +31,7 @@ MOST_WEEKS_TOLD: Final = 8
 MOST_STATEMENTS: Final = 20
 SPOKEN: Final = (Role.USER, Role.ASSISTANT)
 STATEMENTS: Final = (Kind.FACT, Kind.PREFERENCE, Kind.DECISION, Kind.INSTRUCTION)
+SCOPE: Final = ("visibility", "scope", "group_id")
 WEEK: Final = timedelta(days=7)
 
 Rows = list[tuple[UUID, int]]
@@ -104,14 +106,12 @@ def _sum_up_days(context: StageContext, report: StageReport) -> None:
         context.beat()
         if _sum_up_day(context, report, target, day):
             changed.append((target, day))
-    renewed: dict[UUID, Target] = {}
     for target, sunday in _weeks(context, changed):
         context.beat()
-        if _sum_up_week(context, report, target, sunday):
-            renewed[target.scope] = target
-    for scope in sorted(renewed):
+        _sum_up_week(context, report, target, sunday)
+    for target in _scopes_with_newer_weeks(context):
         context.beat()
-        _sum_up_everything(context, report, renewed[scope])
+        _sum_up_everything(context, report, target)
 
 
 def _days(context: StageContext) -> list[tuple[Target, date]]:
@@ -139,20 +139,47 @@ def _days(context: StageContext) -> list[tuple[Target, date]]:
 
 
 def _weeks(context: StageContext, changed: Sequence[tuple[Target, date]]) -> list[tuple[Target, date]]:
-    """List the weeks that have ended and have to be looked at, as the Sundays on which they ended, the oldest first."""
+    """List the weeks that have ended and have to be looked at, as the Sundays on which they ended, the oldest first.
+
+    A week is looked at that has a changed day, was never summed up, or has a day that is newer than its summary: a run
+    that died in between has written such a day.
+    """
     today = _day(context.moment)
-    wanted = {(target, _sunday_after(day)) for target, day in changed}
+    days: dict[tuple[Target, date], datetime] = {}
+    weeks: dict[tuple[UUID, date], datetime] = {}
     with owner_scope(context.actor.owner_id):
-        dailies = Memory.objects.filter(kind=Kind.SUMMARY, summary_level=SummaryLevel.DAILY, status=Status.LIVE)
-        days = {
-            (Target(visibility, scope, group), _sunday_after(_day(moment)))
-            for visibility, scope, group, moment in dailies.values_list(
-                "visibility", "scope", "group_id", "occurred_at"
-            )
-        }
+        dailies = _summaries(SummaryLevel.DAILY).filter(status=Status.LIVE)
+        for *scope, moment, made_at in dailies.values_list(*SCOPE, "occurred_at", "created_at"):
+            key = (Target(*scope), _sunday_after(_day(moment)))
+            days[key] = max(made_at, days.get(key, made_at))
+        written = _summaries(SummaryLevel.WEEKLY).values_list("scope", "occurred_at", "created_at")
+        for scope_id, moment, made_at in written:
+            week = (scope_id, _sunday_after(_day(moment)))
+            weeks[week] = max(made_at, weeks.get(week, made_at))
         told = told_about(context.actor, {week_key(sunday - WEEK) for _, sunday in days})
-    wanted |= {(target, sunday) for target, sunday in days if (target.scope, week_key(sunday - WEEK)) not in told}
+    wanted = {(target, _sunday_after(day)) for target, day in changed}
+    wanted |= {
+        (target, sunday)
+        for (target, sunday), made_at in days.items()
+        if (target.scope, week_key(sunday - WEEK)) not in told
+        or made_at > weeks.get((target.scope, sunday), context.moment)
+    }
     return sorted((one for one in wanted if one[1] <= today), key=lambda one: (one[1], str(one[0].scope)))
+
+
+def _scopes_with_newer_weeks(context: StageContext) -> list[Target]:
+    """List the scopes with a week that is newer than what sums up everything, or with weeks and no such summary."""
+    with owner_scope(context.actor.owner_id):
+        written = _summaries(SummaryLevel.GLOBAL).values_list("scope").annotate(newest=Max("created_at"))
+        newest: dict[UUID, datetime] = dict(written.order_by("scope"))
+        weeks = _summaries(SummaryLevel.WEEKLY).filter(status=Status.LIVE).values_list(*SCOPE)
+        found = [(Target(*scope), made_at) for *scope, made_at in weeks.annotate(newest=Max("created_at")).order_by()]
+    stale = [target for target, made_at in found if target.scope not in newest or made_at > newest[target.scope]]
+    return sorted(stale, key=lambda one: str(one.scope))
+
+
+def _summaries(level: SummaryLevel) -> Any:
+    return Memory.objects.filter(kind=Kind.SUMMARY, summary_level=level)
 
 
 def _sum_up_day(context: StageContext, report: StageReport, target: Target, day: date) -> bool:
@@ -172,11 +199,11 @@ def _sum_up_day(context: StageContext, report: StageReport, target: Target, day:
     return write_summary(context, report, subject, [(pk, version) for pk, version, _ in found]).changed
 
 
-def _sum_up_week(context: StageContext, report: StageReport, target: Target, sunday: date) -> bool:
+def _sum_up_week(context: StageContext, report: StageReport, target: Target, sunday: date) -> None:
     first = sunday - WEEK
     rows = _made(context, SummaryLevel.DAILY, target, Q(occurred_at__gte=_start(first), occurred_at__lt=_start(sunday)))
     if not rows:
-        return False
+        return
     subject = Subject(
         about=week_key(first),
         level=SummaryLevel.WEEKLY,
@@ -186,7 +213,7 @@ def _sum_up_week(context: StageContext, report: StageReport, target: Target, sun
         tags=("weekly_summary", first.isoformat()),
         link=EdgeKind.PART_OF,
     )
-    return write_summary(context, report, subject, [(row.pk, row.version) for row in rows]).changed
+    write_summary(context, report, subject, [(row.pk, row.version) for row in rows])
 
 
 def _sum_up_everything(context: StageContext, report: StageReport, target: Target) -> None:
