@@ -232,7 +232,7 @@ def _carry_out(
         return write_to_graph(actor=actor, item=row, payload=payload, moment=moment)
     if row.kind == ReviewKind.MERGE:
         return _merge(actor, payload)
-    return supersede(actor=actor, payload=payload, moment=moment)
+    return supersede(actor=actor, item=row, payload=payload, moment=moment)
 
 
 def _take_back(actor: Actor, row: ReviewItem, prepared: Prepared | None, moment: datetime) -> None:

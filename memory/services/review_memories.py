@@ -142,17 +142,18 @@ def _refuse_to_leave_a_gap(memory_id: UUID) -> None:
         )
 
 
-def supersede(*, actor: Actor, payload: Mapping[str, Any], moment: datetime) -> dict[str, Any]:
+def supersede(*, actor: Actor, item: ReviewItem, payload: Mapping[str, Any], moment: datetime) -> dict[str, Any]:
     """Let the newer of two statements take the place of the older, which stays in the history.
 
     Raises:
-        Conflict: `review.gone`, one of them is gone or no longer live.
+        Conflict: `review.gone`, one of them is gone, no longer live, or no longer of the scope in which they differ.
     """
     ids = [UUID(payload["older"]), UUID(payload["newer"])]
     rows = {row.pk: row for row in Memory.objects.select_for_update().filter(pk__in=ids).order_by("pk")}
     older, newer = rows.get(ids[0]), rows.get(ids[1])
-    if older is None or newer is None or older.status != Status.LIVE or newer.status != Status.LIVE:
-        raise Conflict("One of the two statements is no longer live. Nothing was changed.", code="review.gone")
+    here = [row for row in rows.values() if row.status == Status.LIVE and row.scope == item.scope]
+    if older is None or newer is None or len(here) < len(ids):
+        raise Conflict("One of the two statements is no longer live here. Nothing was changed.", code="review.gone")
     until = max(newer.valid_from or newer.occurred_at, older.valid_from or older.occurred_at)
     MemoryVersion.objects.create(
         memory_id=older.pk,

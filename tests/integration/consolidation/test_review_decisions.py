@@ -274,6 +274,18 @@ def test_the_newer_statement_takes_the_place_of_the_older_and_gives_it_back(alic
     assert code_of(lambda: approve(actor=alice, item_id=item.pk)) == "review.gone"
 
 
+def test_a_statement_that_left_the_scope_is_not_retired(alice: Actor, make_agent: Callable[..., Any]) -> None:
+    writer, _ = make_agent(alice, "writer")
+    other = replace(make_agent(alice, "other")[0], permissions=ALL_PERMISSIONS)
+    older, newer = memory(writer, "Alice loves cheese pizza."), memory(writer, "Alice dislikes cheese pizza.")
+    payload = {"older": str(older), "newer": str(newer), "reason": "polarity"}
+    item = opened(alice, ReviewKind.CONTRADICTION, payload, evidence=[(older, ""), (newer, "")])
+    change_memory(actor=writer, memory_id=older, changes={}, scope="agent")
+    for decider in (other, alice):
+        assert code_of(partial(approve, actor=decider, item_id=item.pk)) == "review.gone"
+    assert get_memory(actor=writer, memory_id=older).status == "live"
+
+
 def test_snoozed_until_a_moment(alice: Actor, time: FixedClock) -> None:  # noqa: F811
     item = opened(alice)
     later = time.moment + timedelta(days=2)
