@@ -215,6 +215,9 @@ def _explanation(hit: Hit) -> Explanation:
     ):
         if reasons.get(name, 0.0):
             terms.append((words, f"{reasons[name]:.3f}"))
+    if shared := reasons.get("community", 0.0):
+        sign = "+" if "evidence" in reasons else "× 1 +"
+        terms.append((f"of a community asked about, {sign}", f"{shared:.3f}"))
     terms += [
         (
             f"evidence: {EVIDENCE_NAMES.get(name, name)}, +",

@@ -22,7 +22,7 @@ ROWS: Final = """
     SELECT m.id, m.tier, m.kind, m.importance, m.salience, EXTRACT(EPOCH FROM m.created_at)::float8,
            coalesce(a.access_count, 0), EXTRACT(EPOCH FROM a.last_accessed)::float8,
            m.session_id, m.position, m.token_count, m.is_question, m.has_time, m.has_number,
-           m.speaker_hashes && %(names)s::bigint[], CASE WHEN m.visibility = 'agent' THEN m.agent_id END
+           m.speaker_hashes && %(names)s::bigint[], CASE WHEN m.visibility = 'agent' THEN m.agent_id END, m.community
     FROM memory_memory m
     LEFT JOIN LATERAL (
         SELECT u.access_count, u.last_accessed FROM memory_memoryaccess u
@@ -38,7 +38,7 @@ class Candidate:
     """One row's numbers; moments are seconds since 1970, as making datetimes of hundreds costs a millisecond.
 
     `is_named` tells whether the query names who said it. `sealed_for` is the agent whose own key seals the row, where
-    only that agent may read it.
+    only that agent may read it. `community` is the number of the one that it belongs to.
     """
 
     memory_id: UUID
@@ -57,6 +57,7 @@ class Candidate:
     has_number: bool = False
     is_named: bool = False
     sealed_for: UUID | None = None
+    community: int | None = None
 
     @property
     def is_turn(self) -> bool:

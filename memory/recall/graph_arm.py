@@ -22,21 +22,16 @@ from numpy.typing import NDArray
 
 from memory.crypto.keyring import OwnerRing, keyring
 from memory.graph.adjacency import Adjacency, adjacencies
-from memory.graph.key_terms import key_terms, possible_names
+from memory.graph.key_terms import key_terms
 from memory.graph.names import name_hash, word_hash, words
 from memory.graph.pagerank import DAMPING, personalised
 from memory.graph.traversal import View, named, one_hop
 from memory.models import NameKind, Status
 from memory.recall import dense
 from memory.recall.id_arrays import id_array
+from memory.recall.named_entities import Mentioned, named_entities
 from memory.recall.query import Query
 from memory.recall.several import asks_for_several
-
-MOST_ENTITIES: Final = 15
-"""Entities that a question names, those that tell most first."""
-
-BY_WORD: Final = 0.5
-"""What an entity counts of which the question has only a word."""
 
 MOST_EDGES: Final = 1_000_000
 """A graph of more edges is not walked, since reading it takes longer than an arm may; one step is taken instead."""
@@ -77,15 +72,6 @@ ALLOWED: Final = """
 """
 
 Numbers = NDArray[np.float64]
-
-
-@dataclass(frozen=True, slots=True)
-class Mentioned:
-    """An entity that a question names, and what it counts: less where only a word of its name is there."""
-
-    entity_id: UUID
-    weight: float
-    mentions: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -169,32 +155,13 @@ def search(query: Query, way: str, hits: Mapping[UUID, float], *, limit: int, ro
         version, edges = cursor.fetchone() or (0, 0)
     if not version:
         return Answer({})
-    entities = _named(query)
+    entities = named_entities(query)
     if way == "hop":
         return Answer(_one_step(query, entities, limit, rows))
     most = min(limit, WALKED_TO)
     if edges > MOST_EDGES:
         return Answer(_one_step(query, entities, most, rows))
     return _walked(query, entities, hits, version, most)
-
-
-def _named(query: Query) -> list[Mentioned]:
-    """Find the entities whose name stands in a question, whole or in part, those least spoken of first."""
-    ring = keyring().of(query.owner_id)
-    terms = key_terms(query.text)
-    whole = {name_hash(ring, name) for name in (*terms, *possible_names(query.text))}
-    parts = {word_hash(ring, word) for term in terms for word in words(term)}
-    if not whole | parts:
-        return []
-    found = named(whole | parts, kinds=(NameKind.CANONICAL, NameKind.ALIAS, NameKind.WORD), scopes=query.scopes)
-    best: dict[UUID, Mentioned] = {}
-    for ones in found.values():
-        for one in ones:
-            weight = BY_WORD if one.kind == NameKind.WORD else 1.0
-            if one.entity_id not in best or weight > best[one.entity_id].weight:
-                best[one.entity_id] = Mentioned(one.entity_id, weight, one.mention_count)
-    order = sorted(best.values(), key=lambda one: (-one.weight, one.mentions, one.entity_id))
-    return order[:MOST_ENTITIES]
 
 
 def _walked(

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -11,6 +10,7 @@ from uuid import UUID
 from memory.recall import arms, evidence, fusion, signals
 from memory.recall.arms import Found
 from memory.recall.candidates import Candidate
+from memory.recall.communities import asked_about
 from memory.recall.gathering import Gathered, gather
 from memory.recall.intent import Intent, intent_of
 from memory.recall.neighbours import Neighbours
@@ -170,18 +170,25 @@ def _place(
 ) -> list[Placed]:
     """Apply decay, boosts and the threshold, and sort; ties by id, so that the order is always the same."""
     placed = []
+    about = _communities(query, profile, gathered, scores)
     for memory_id, candidate in gathered.candidates.items():
         if memory_id in scores and likely[memory_id] >= profile.threshold:
-            change = adjustment(candidate, profile, query.now)
-            # On a logit the factors are odds.
-            final = (
-                scores[memory_id] + math.log(change.factor) + change.boost
-                if profile.evidence
-                else change.apply(scores[memory_id])
-            )
+            change = adjustment(candidate, profile, query.now, communities=about)
+            score = scores[memory_id]
+            final = change.on_logit(score) if profile.evidence else change.apply(score)
             placed.append(Placed(candidate, scores[memory_id], change, final, likely[memory_id]))
     placed.sort(key=lambda one: (-one.score, one.candidate.memory_id))
     return placed
+
+
+def _communities(
+    query: Query, profile: RecallProfile, gathered: Gathered, scores: Mapping[UUID, float]
+) -> frozenset[int]:
+    """Find what communities the question is about, where the profile raises what belongs to them."""
+    if not profile.community_boost:
+        return frozenset()
+    found = arms.guarded("community", gathered.found, lambda: asked_about(query, gathered.candidates, scores))
+    return found or frozenset()
 
 
 def _phrases_first(query: Query, found: Found, placed: list[Placed]) -> list[Placed]:

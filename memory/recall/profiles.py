@@ -48,6 +48,8 @@ class RecallProfile:
         importance_base: the score is multiplied by (base + importance); None leaves importance out.
         salience_weight, access_weight, freshness_weight: what is added per salience, access and freshness
             1 / (1 + age / 30 days) (Praxis).
+        community_boost: what a memory gains that belongs to a community which the question is about, see
+            `memory.recall.communities`.
         spread_before, spread_after: the part of the score of the turn before, and after, that a turn inherits.
         evidence: re-rank the candidates by the evidence priors of `memory.recall.evidence`.
         late_interaction: let the token vectors of question and text take part in that.
@@ -85,6 +87,7 @@ class RecallProfile:
     salience_weight: float = 0.0
     access_weight: float = 0.0
     freshness_weight: float = 0.0
+    community_boost: float = 0.0
     spread_before: float = 0.0
     spread_after: float = 0.0
     evidence: bool = False
@@ -218,6 +221,7 @@ _NUMBERS: Final[Mapping[str, tuple[float, float]]] = {
     "salience_weight": (0, 10),
     "access_weight": (0, 10),
     "freshness_weight": (0, 10),
+    "community_boost": (0, 10),
     "edge_seeds": (0, 100),
     "edge_least": (0, 1),
     "edge_hits": (0, 10),

@@ -83,6 +83,7 @@ class ProfileFields(serializers.Serializer[Any]):
     salience_weight = Number(required=False)
     access_weight = Number(required=False)
     freshness_weight = Number(required=False)
+    community_boost = Number(required=False)
     spread_before = Number(required=False)
     spread_after = Number(required=False)
     evidence = Switch(required=False)

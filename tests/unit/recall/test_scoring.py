@@ -78,6 +78,36 @@ def test_a_moment_in_the_future_does_not_raise_a_score() -> None:
     assert adjustment(candidate(created_at=days_ago(-9)), shipped("cortex"), NOW).decay == 1.0
 
 
+class TestCommunity:
+    BOOSTED = replace(shipped("cortex"), community_boost=0.5)
+
+    def test_a_score_grows_by_its_part_after_decay(self) -> None:
+        change = adjustment(candidate(community=7), self.BOOSTED, NOW, communities={7, 8})
+        assert change.apply(3.0) == pytest.approx(3.0 * 0.5 * 1.5)
+
+    def test_what_is_below_zero_comes_nearer_to_it(self) -> None:
+        assert Adjustment(community=0.5).apply(-3.0) == pytest.approx(-2.0)
+
+    def test_on_a_logit_it_is_added_beside_the_odds_of_age(self) -> None:
+        change = adjustment(candidate(community=7), self.BOOSTED, NOW, communities={7})
+        assert change.on_logit(2.0) == pytest.approx(2.0 + math.log(0.5) + 0.5)
+
+    def test_what_does_not_decay_gains_too(self) -> None:
+        turn = candidate(kind="turn", tier="episodic", community=7)
+        boosted = with_changes(shipped("default"), {"community_boost": 2})
+        assert adjustment(turn, boosted, NOW, communities={7}) == Adjustment(community=2.0)
+
+    @pytest.mark.parametrize("number", [None, 6], ids=["of none", "of another"])
+    def test_other_memories_gain_nothing(self, number: int | None) -> None:
+        change = adjustment(candidate(community=number), self.BOOSTED, NOW, communities={7})
+        assert change.apply(3.0) == pytest.approx(1.5)
+        assert adjustment(candidate(community=number), self.BOOSTED, NOW).community == 0.0
+
+    @pytest.mark.parametrize("name", sorted(SHIPPED))
+    def test_no_shipped_profile_has_it(self, name: str) -> None:
+        assert adjustment(candidate(community=7), shipped(name), NOW, communities={7}).community == 0.0
+
+
 @given(st.floats(-5, 5), st.floats(0.01, 1))
 def test_decay_never_raises_a_score(score: float, decay: float) -> None:
     assert Adjustment(decay=decay).apply(score) <= score + 1e-12
@@ -181,6 +211,8 @@ class TestProfiles:
             ("name", "mine"),
             ("no_such_field", 1),
             ("importance_base", "high"),
+            ("community_boost", -0.1),
+            ("community_boost", 10.1),
         ],
     )
     def test_changes_out_of_bounds_are_refused(self, name: str, value: Any) -> None:
