@@ -18,8 +18,8 @@ from memory.services.graph.writing import Reason, Reasons, scoped
 STRENGTHENED: Final = 0.05
 """What one more reason adds to a relation's weight (Cortex), up to 1."""
 
-# Rows of the same three or of its opposite, and of labels that have one target at a time what holds or began later: of
-# a hub's thousands of relations only these are read.
+# Rows of the same three or of its opposite, and of labels that have one target at a time what ends later: of a hub's
+# thousands of relations only these are read.
 BETWEEN: Final = """
     SELECT r.id FROM unnest(%(sources)s::uuid[], %(labels)s::bigint[], %(targets)s::uuid[]) AS s (source, label, target)
     JOIN memory_relation r ON r.owner_id = %(owner)s AND r.source_id = s.source AND r.label_hash = s.label
@@ -30,7 +30,7 @@ RIVALS: Final = """
     SELECT r.id FROM unnest(%(sources)s::uuid[], %(labels)s::bigint[], %(begins)s::timestamptz[])
       AS s (source, label, begins)
     JOIN memory_relation r ON r.owner_id = %(owner)s AND r.source_id = s.source AND r.label_hash = s.label
-    WHERE r.retracted_at IS NULL AND (r.valid_until IS NULL OR r.valid_from > s.begins) AND r.scope = %(scope)s
+    WHERE r.retracted_at IS NULL AND (r.valid_until IS NULL OR r.valid_until > s.begins) AND r.scope = %(scope)s
 """
 UPDATE: Final = """
     UPDATE memory_relation r SET valid_until = u.valid_until, closed_at = u.closed_at, weight = u.weight,
@@ -225,6 +225,7 @@ def _say(said: Said, standing: _Standing) -> Outcome:
     if ends is None and (said.supersede or said.opposite is not None):
         ended = [one for one in others if one.valid_from <= said.begins]
         standing.close(ended, said.begins)
+        _make_room(rivals, said.begins, standing)
         # What has ended meanwhile took its place as well.
         later = [one.valid_from for one in rivals if one.valid_from > said.begins]
         if later and row is None:
@@ -255,6 +256,16 @@ def _say(said: Said, standing: _Standing) -> Outcome:
     standing.rows.setdefault((said.source_id, said.hashed), []).append(row)
     standing.created.append(row)
     return Outcome(row, True, tuple(one.pk for one in ended), len(others))
+
+
+def _make_room(rivals: Sequence[Relation], begins: datetime, standing: _Standing) -> None:
+    """Let what was believed to last until the next began end where one began that is told only now."""
+    starts = {one.valid_from for one in rivals}
+    for one in rivals:
+        if one.valid_until is not None and one.valid_from < begins < one.valid_until and one.valid_until in starts:
+            # When it was learned that it had ended stays true.
+            one.valid_until = begins
+            standing.closed.add(one.pk)
 
 
 def _began_with(row: Relation, said: Said) -> bool:

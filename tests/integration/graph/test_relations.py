@@ -86,6 +86,18 @@ def test_what_is_told_late_ends_where_the_next_began(alice: Actor, al: UUID) -> 
     assert len(held(alice, al, superseded=True)) == 3
 
 
+def test_what_is_told_last_finds_its_place_between(alice: Actor, al: UUID) -> None:
+    relate(alice, al, "lives_in", "Tea", valid_from="2024-01-01")
+    first = relate(alice, al, "lives_in", "Whitefield", valid_from="2020-01-01")
+    told = relate(alice, al, "lives_in", "Coffee", valid_from="2010-01-01", valid_until="2023-01-01")
+    relate(alice, al, "lives_in", "Electronic City", valid_from="2022-01-01")
+    assert {target: until for _, target, until in held(alice, al, superseded=True)} == {
+        "Tea": None, "Electronic City": day("2024-01-01"), "Whitefield": day("2022-01-01"), "Coffee": day("2023-01-01"),
+    }  # fmt: skip
+    assert get_relation(actor=alice, relation_id=first.relation.pk)[0].closed_at == first.relation.closed_at
+    assert get_relation(actor=alice, relation_id=told.relation.pk)[0].valid_until == day("2023-01-01")
+
+
 def test_what_is_told_late_does_not_hold_where_a_later_one_has_ended(alice: Actor, al: UUID) -> None:
     home = relate(alice, al, "lives_in", "Electronic City", valid_from="2022-01-01")
     supersede_relation(actor=alice, relation_id=home.relation.pk, valid_until="2024-01-01")
