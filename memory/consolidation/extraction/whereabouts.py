@@ -51,7 +51,7 @@ def works(clause: Clause) -> list[Draft]:
     found: list[Draft] = []
     at, as_ = _WORKS.match(clause.tail), _WORKS_AS.match(clause.tail)
     gone = clause.ended or clause.tense == "former"
-    if at and not _NO_EMPLOYER.match(at[2]):
+    if at and not _NO_EMPLOYER.match(at[2]) and proper(at[2]).casefold() not in SURE_TOOLS:
         place = proper(at[2]) or trimmed(at[2])
         if not is_vague(place) and len(place.split()) <= 6:
             base = Draft(TRADE, "works_at", place, single=True, label="works_at", target_type="organization")

@@ -194,3 +194,8 @@ def test_other_languages_by_their_commonest_phrases(said: str, told: str, claim:
 )
 def test_other_languages_have_conditions_too(said: str) -> None:
     assert texts(draw(said)) == []
+
+
+def test_what_one_works_with_is_no_employer() -> None:
+    assert relations(draw("I work with Kubernetes.")) == set()
+    assert relations(draw("I work with Acme Corp.")) == {("Ana", "works_at", "Acme Corp", False)}
