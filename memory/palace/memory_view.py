@@ -11,6 +11,7 @@ from uuid import UUID
 from memory.models import Memory, MemorySource, MemoryVersion, Status
 from memory.palace.dates import Moment, moment, optional_moment, relative
 from memory.palace.presenters import Tag, label, tag, ten
+from memory.services.retirement import CONTRADICTED
 
 STATUS_SENTENCES: Final = {
     Status.LIVE: "I remember this.",
@@ -110,7 +111,7 @@ def memory_view(
         versions=_versions(row, versions, agents, now),
         erase_at=optional_moment(row.erase_at, now),
         can_change=row.status == Status.LIVE,
-        can_restore=row.status in (Status.ARCHIVED, Status.ERASING),
+        can_restore=row.status in (Status.ARCHIVED, Status.ERASING) or row.archive_reason == CONTRADICTED,
     )
 
 

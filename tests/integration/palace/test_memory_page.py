@@ -10,6 +10,7 @@ from uuid import UUID
 import pytest
 from django.test import Client
 
+from memory.models import Memory, owner_scope
 from memory.services.actors import Actor
 from memory.services.changes import change_memory
 from memory.services.clock import now
@@ -167,6 +168,17 @@ def test_archive_and_restore(palace: Client, store: Store) -> None:
     assert answer["Location"] == "/archive/"
     assert "The archive is empty" in palace.get("/archive/").content.decode()
     assert "<mark>Lisbon</mark>" in palace.get("/?q=lisbon").content.decode()
+
+
+def test_what_a_contradiction_retired_can_be_restored(palace: Client, alice: Actor, store: Store) -> None:
+    memory_id = store(text="Renée lives in Faro.")
+    with owner_scope(alice.owner_id):
+        Memory.objects.filter(pk=memory_id).update(status="superseded", archive_reason="contradicted")
+    page = palace.get(f"/memories/{memory_id}/").content.decode()
+    assert "A newer memory has taken the place of this one." in page
+    assert f"/memories/{memory_id}/restore" in page
+    palace.post(f"/memories/{memory_id}/restore/")
+    assert get_memory(actor=alice, memory_id=memory_id).status == "live"
 
 
 def test_an_archived_memory_cannot_be_corrected(palace: Client, store: Store) -> None:
