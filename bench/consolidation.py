@@ -1,4 +1,4 @@
-"""Consolidation by rules: turns a second, and what many idle cycles do to a store that does not change."""
+"""Consolidation without a language model: turns a second, and what idle cycles do to a store that stays the same."""
 
 from __future__ import annotations
 
@@ -27,14 +27,17 @@ from memory.models import (
     Tier,
     owner_scope,
 )
+from memory.ports import Passage
 from memory.recall.profiles import shipped
 from memory.services import clock
 from memory.services.actors import Actor
+from memory.services.consolidation.choices import tools_of
 from memory.services.consolidation.groups import Group
 from memory.services.consolidation.runner import run_consolidation
 from memory.services.drafts import Draft
 from memory.services.questions import RecallRequest, prepare_query
 from memory.services.recall import search
+from memory.services.settings import change_settings
 from memory.services.turns import MAX_TURNS, TurnDraft, ingest_turns
 
 SECONDS: Final = 600.0
@@ -55,7 +58,9 @@ class _Moved:
         return self.at
 
 
-def measure(stores: Sequence[Store], *, turns: int, cycles: int, tell: Callable[[str], None]) -> dict[str, Any]:
+def measure(
+    stores: Sequence[Store], *, turns: int, cycles: int, tell: Callable[[str], None], extractor: str = "rules"
+) -> dict[str, Any]:
     """Store turns of one owner, consolidate them, and then run idle cycles of every stage over what is there.
 
     Vectors wait in the queue and no language model is asked, so what is timed is selection, extraction, the gate, and
@@ -67,15 +72,18 @@ def measure(stores: Sequence[Store], *, turns: int, cycles: int, tell: Callable[
         turns: how many of them.
         cycles: idle cycles.
         tell: prints a line.
+        extractor: `rules` or `spacy`, whose model is loaded before the time begins.
 
     Raises:
-        InvalidInput: fewer turns than asked for.
+        InvalidInput: fewer turns than asked for, or an extractor that is not installed.
         RuntimeError: a run failed.
     """
     items = [item for store in stores for item in store.items if item.session is not None][:turns]
     if not 1 <= turns <= len(items):
         raise InvalidInput(f"turns is a number from 1 to {len(items)}.", code="bench.range")
     actor = new_owner()
+    change_settings(actor=actor, changes={"consolidation_extractor": extractor})
+    _load(extractor)
     _ingest(actor, items)
     analyze()
     tell(f"{turns} turns stored")
@@ -96,6 +104,7 @@ def measure(stores: Sequence[Store], *, turns: int, cycles: int, tell: Callable[
         after, ranked_after = _facts(actor), _ranked(actor, questions)
     with owner_scope(actor.owner_id):
         return {
+            "extractor": extractor,
             "turns": turns,
             "turns_per_s": round(turns / seconds, 1),
             "facts": len(facts),
@@ -108,6 +117,14 @@ def measure(stores: Sequence[Store], *, turns: int, cycles: int, tell: Callable[
             "rank_changes": sum(one != other for one, other in zip(ranked, ranked_after, strict=True)),
             "rss_mib": round(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024),
         }
+
+
+def _load(extractor: str) -> None:
+    """Let an extractor read one text, so that its model is there when the time begins."""
+    tools = tools_of({"consolidation_extractor": extractor, "sleep": "off", "consolidation_batch_characters": 4_000})
+    if tools.notes:
+        raise InvalidInput(f"the extractor {extractor} is not installed.", code="bench.extractor")
+    tools.extractor.extract([Passage(key="first", text="I live in Lisbon.", occurred_at=clock.now())])
 
 
 def _ingest(actor: Actor, items: Sequence[Item]) -> None:

@@ -67,6 +67,7 @@ class Command(BaseCommand):
         drawn.add_argument("--data", type=Path, help="a file in LoCoMo's form; Loci's personas when left out")
         drawn.add_argument("--turns", type=int, default=800)
         drawn.add_argument("--cycles", type=int, default=50, help="idle cycles over what was drawn")
+        drawn.add_argument("--extractor", choices=("rules", "spacy"), default="rules", help="what draws from the turns")
         divided = kinds.add_parser("communities", help="time of dividing a graph into communities")
         divided.add_argument("--nodes", type=int, default=50_000)
         divided.add_argument("--edges", type=int, default=200_000)
@@ -204,7 +205,13 @@ class Command(BaseCommand):
         stores = personas.load() if options["data"] is None else locomo.load(options["data"])
         # Embedding is not what is measured: vectors are queued, and words alone answer the questions.
         with override_settings(EMBEDDING_PROVIDER="none"), bench_database():
-            return consolidation.measure(stores, turns=options["turns"], cycles=options["cycles"], tell=self._tell)
+            return consolidation.measure(
+                stores,
+                turns=options["turns"],
+                cycles=options["cycles"],
+                tell=self._tell,
+                extractor=options["extractor"],
+            )
 
     def _resolution(self, options: dict[str, Any]) -> dict[str, Any]:
         page = Path(settings.BASE_DIR) / PAGE
