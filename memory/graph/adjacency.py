@@ -26,7 +26,7 @@ MOST_BYTES: Final = 128 * 1024 * 1024
 """Of all matrices that a process keeps."""
 
 KEPT_SECONDS: Final = 300.0
-"""A matrix is read anew after this time, since archiving a memory and hiding it leave the graph's version alone."""
+"""A matrix is read anew after this time: what is archived just when the graph first speaks of it stays until then."""
 
 LARGE: Final = 50_000
 """Edges from which on a matrix takes so long to read that one of an earlier version does for `STALE_SECONDS`."""

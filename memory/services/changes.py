@@ -19,6 +19,7 @@ from memory.services.clock import now
 from memory.services.drafts import Draft, Ready, make_ready, refuse_expired
 from memory.services.embedding import embed_texts
 from memory.services.features import require_memory
+from memory.services.graph.turn import take_turn_for
 from memory.services.memories import visible_memory
 from memory.services.times import insert_times, replace_times
 from memory.services.token_vectors import reseal_token_vectors
@@ -78,6 +79,8 @@ def change_memory(
     embedded = embed_texts([ready.embeddable]) if text_changed else None
     moment = now()
     with owner_scope(actor.owner_id):
+        if target is not None:
+            take_turn_for([memory_id], at=moment)
         row: Memory | None = Memory.objects.select_for_update().filter(pk=memory_id).first()
         if row is None:
             raise NotFound

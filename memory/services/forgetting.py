@@ -22,7 +22,7 @@ from memory.services.actors import Actor, Permission
 from memory.services.clock import now
 from memory.services.erasing import erase_memories, would_go_with
 from memory.services.features import require_memory
-from memory.services.graph.erasing import take_turn
+from memory.services.graph.turn import take_turn, take_turn_for
 from memory.services.provenance import Provenance, lose_sources, of_provenance
 from memory.services.writing import remove_from_indexes
 from memory.text import limits
@@ -236,6 +236,8 @@ def _take(work: _Work, ids: Sequence[UUID], condition: Q, reason: str) -> int:
         with owner_scope(work.actor.owner_id):
             if work.request.erase:
                 take_turn(at=work.moment)
+            else:
+                take_turn_for(part, at=work.moment)
             locked = work.within(Memory.objects.select_for_update().filter(condition, pk__in=part)).order_by("pk")
             named = list(locked.values_list("pk", flat=True))
             if work.request.erase:

@@ -8,7 +8,7 @@ from typing import Final
 from memory.models import ConsolidationRun, IdempotencyRecord, Memory, Owner, RecallRecord, Status, owner_scope
 from memory.services.clock import now
 from memory.services.erasing import erase_memories
-from memory.services.graph.erasing import take_turn
+from memory.services.graph.turn import take_turn
 from memory.services.settings import current_settings
 
 ANSWERS_KEPT: Final = timedelta(days=1)

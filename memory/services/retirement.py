@@ -18,7 +18,7 @@ from memory.services.drafts import make_ready
 from memory.services.embedding import embed_texts
 from memory.services.erasing import erase_memories
 from memory.services.features import require_memory
-from memory.services.graph.erasing import take_turn
+from memory.services.graph.turn import take_turn, take_turn_for
 from memory.services.memories import visible_memory
 from memory.services.writing import call_for_work, note_uses, remove_from_indexes
 
@@ -39,6 +39,7 @@ def archive_memory(*, actor: Actor, memory_id: UUID, reason: str = "archived", v
     require_memory()
     actor.require(Permission.DELETE)
     with owner_scope(actor.owner_id):
+        take_turn_for([memory_id], at=now())
         row = visible_memory(actor, memory_id, lock=True)
         _require_version(row, version)
         if row.status != Status.ARCHIVED:
@@ -66,6 +67,7 @@ def restore_memory(*, actor: Actor, memory_id: UUID) -> Memory:
     embedded = embed_texts([ready.embeddable])
     moment = now()
     with owner_scope(actor.owner_id):
+        take_turn_for([memory_id], at=moment)
         row = visible_memory(actor, memory_id, lock=True)
         if not _restorable(row):
             return row
@@ -118,6 +120,7 @@ def delete_memory(*, actor: Actor, memory_id: UUID, version: int | None = None) 
     if actor.kind != "person":
         return archive_memory(actor=actor, memory_id=memory_id, reason="deleted by agent", version=version)
     with owner_scope(actor.owner_id):
+        take_turn_for([memory_id], at=now())
         row = visible_memory(actor, memory_id, lock=True)
         _require_version(row, version)
         if row.status != Status.ERASING:
@@ -151,7 +154,9 @@ def archive_expired(*, owner_id: UUID, at: datetime) -> tuple[int, datetime | No
     """
     with owner_scope(owner_id):
         live = Memory.objects.filter(status=Status.LIVE, expires_at__isnull=False)
-        rows = list(live.select_for_update().filter(expires_at__lte=at).order_by("pk")[:MOST_AT_ONCE])
+        due = list(live.filter(expires_at__lte=at).order_by("pk").values_list("pk", flat=True)[:MOST_AT_ONCE])
+        take_turn_for(due, at=at)
+        rows = list(live.select_for_update().filter(expires_at__lte=at, pk__in=due).order_by("pk"))
         for row in rows:
             _retire(row, Status.ARCHIVED, "expired")
         if rows:

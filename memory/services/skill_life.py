@@ -14,6 +14,7 @@ from memory.models import AuditEvent, Memory, Skill, SkillDependency, SkillState
 from memory.services.actors import Actor, Permission
 from memory.services.clock import now
 from memory.services.features import require_memory
+from memory.services.graph.turn import take_turn_for
 from memory.services.retirement import archive_memory, delete_memory, restore_memory
 from memory.services.skills import Standing, refuse_taken, save_skill, standing, standings, visible_skill
 from memory.services.writing import note_uses
@@ -126,7 +127,7 @@ def archive_skill(*, actor: Actor, skill_id: UUID) -> Standing:
     actor.require(Permission.DELETE)
     moment = now()
     with owner_scope(actor.owner_id):
-        row = visible_skill(actor, skill_id, lock=True)
+        row = _locked_after_turn(actor, skill_id, moment)
         archive_memory(actor=actor, memory_id=row.memory_id, reason="skill archived")
         if row.state != SkillState.ARCHIVED:
             _set_state(actor, row, SkillState.ARCHIVED, "archive", moment)
@@ -173,7 +174,7 @@ def delete_skill(*, actor: Actor, skill_id: UUID, version: int | None = None) ->
     actor.require(Permission.DELETE)
     moment = now()
     with owner_scope(actor.owner_id):
-        row = visible_skill(actor, skill_id, lock=True)
+        row = _locked_after_turn(actor, skill_id, moment)
         if version is not None and row.version != version:
             raise Conflict(
                 "The skill was changed meanwhile. Nothing was deleted.", code="skill.version", version=row.version
@@ -192,6 +193,12 @@ def delete_skill(*, actor: Actor, skill_id: UUID, version: int | None = None) ->
         if memory.status == Status.ARCHIVED and row.state != SkillState.ARCHIVED:
             _set_state(actor, row, SkillState.ARCHIVED, "archive", moment)
         return memory
+
+
+def _locked_after_turn(actor: Actor, skill_id: UUID, moment: datetime) -> Skill:
+    """Lock a skill whose memory is about to go, in the order of those who merge skills: the turn at the graph first."""
+    take_turn_for([visible_skill(actor, skill_id).memory_id], at=moment)
+    return visible_skill(actor, skill_id, lock=True)
 
 
 def _needing(skill_id: UUID) -> list[Skill]:

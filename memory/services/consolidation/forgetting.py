@@ -24,6 +24,7 @@ from memory.consolidation.strength import FADED, STRENGTH, strength_parameters
 from memory.models import AuditEvent, Memory, OwnerActivity, Relation, Status, owner_scope
 from memory.services.consolidation.situation import MADE_HERE, UNHEARD
 from memory.services.consolidation.stages import SKIPPED, StageContext, StageReport
+from memory.services.graph.turn import take_turn_for
 from memory.services.graph.writing import change_graph
 from memory.services.writing import remove_from_indexes
 
@@ -38,7 +39,7 @@ FADING: Final = f"""
     LEFT JOIN memory_memoryaccess a ON a.owner_id = m.owner_id AND a.memory_id = m.id
     LEFT JOIN memory_reflection f ON f.owner_id = m.owner_id AND f.memory_id = m.id
     WHERE m.owner_id = %(owner)s AND m.id > %(after)s AND m.status = 'live' AND ({{fading}})
-      AND m.expires_at IS NULL
+      AND (%(among)s::uuid[] IS NULL OR m.id = ANY(%(among)s::uuid[])) AND m.expires_at IS NULL
       AND NOT (%(extracting)s AND m.extracted_at IS NULL AND m.kind <> ALL(%(made)s) AND m.role <> ALL(%(unheard)s))
       AND NOT EXISTS (
           SELECT FROM memory_reviewevidence e JOIN memory_reviewitem i ON i.owner_id = e.owner_id AND i.id = e.item_id
@@ -158,12 +159,13 @@ def _archive(context: StageContext, policy: RetentionPolicy) -> StageReport:
         "unheard": list(UNHEARD),
         "after": UUID(int=0),
     }
-    while True:
+    fading = FADING.format(fading=condition)
+    # Looked for before they are locked, since the turn at the graph is taken first.
+    while due := _found(context, fading, {**values, "among": None}):
         context.beat()
         with owner_scope(context.actor.owner_id):
-            found = _ids(FADING.format(fading=condition), values)
-            if not found:
-                return report
+            take_turn_for(due, at=context.moment)
+            found = _ids(fading, {**values, "among": due})
             remove_from_indexes(found)
             Memory.objects.filter(pk__in=found).update(
                 status=Status.ARCHIVED,
@@ -173,14 +175,15 @@ def _archive(context: StageContext, policy: RetentionPolicy) -> StageReport:
             )
             _audit(context, "archive", "memory", len(found))
         report.count("archived", len(found))
-        values["after"] = found[-1]
+        values["after"] = due[-1]
+    return report
 
 
 def _retract_relations(context: StageContext, policy: RetentionPolicy) -> StageReport:
     """Take faded relations out of belief; what was known before is still found, and a run can be taken back."""
     report = StageReport("graph_decay", counts={"relations": 0})
     values = {**strength_parameters(policy, moment=context.moment), "owner": context.actor.owner_id}
-    while _any(context, FADED_RELATIONS, values):
+    while _found(context, FADED_RELATIONS, values):
         context.beat()
         with change_graph(context.actor, now=context.moment):
             found = _ids(FADED_RELATIONS, values)
@@ -194,7 +197,7 @@ def _drop_entities(context: StageContext, policy: RetentionPolicy) -> StageRepor
     """Delete bare entities; archived memories that spoke of them are read again if they are ever restored."""
     report = StageReport("graph_garbage", counts={"entities": 0})
     values = {**strength_parameters(policy, moment=context.moment), "owner": context.actor.owner_id}
-    while _any(context, FADED_ENTITIES, values):
+    while _found(context, FADED_ENTITIES, values):
         context.beat()
         with change_graph(context.actor, now=context.moment), connection.cursor() as cursor:
             found = _ids(FADED_ENTITIES, values)
@@ -204,10 +207,10 @@ def _drop_entities(context: StageContext, policy: RetentionPolicy) -> StageRepor
     return report
 
 
-def _any(context: StageContext, statement: str, values: Mapping[str, Any]) -> bool:
+def _found(context: StageContext, statement: str, values: Mapping[str, Any]) -> list[UUID]:
     """Look before the graph's version is raised, which everything computed from the graph hangs on."""
     with owner_scope(context.actor.owner_id):
-        return bool(_ids(statement, values))
+        return _ids(statement, values)
 
 
 def _ids(statement: str, values: Mapping[str, Any]) -> list[UUID]:

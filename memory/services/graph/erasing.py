@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from datetime import datetime
 from typing import Final
 from uuid import UUID
 
@@ -36,18 +35,6 @@ PARTS: Final = (
     ("memory_temporalevent", "event_id"),
     ("memory_causallink", "cause_id"),
 )
-
-
-def take_turn(*, at: datetime) -> None:
-    """Wait for the owner's other writers of the graph, before any memory is locked, and raise the graph's version.
-
-    They take their turn first and lock memories then; who erases has to keep the same order.
-    """
-    with connection.cursor() as cursor:
-        cursor.execute(
-            "UPDATE memory_graphstate SET version = version + 1, changed_at = %s WHERE owner_id = %s",
-            [at, current_owner()],
-        )
 
 
 def forget_in_graph(memory_ids: Sequence[UUID]) -> None:
