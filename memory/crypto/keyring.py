@@ -15,24 +15,37 @@ from memory.crypto.sealing import Place, Sealed, seal, seal_bytes, sealed_bytes_
 from memory.errors import KeysUnavailable
 from memory.ports import KeyVault, OwnerKeys
 
-# How long another process may still use keys that this or another process has destroyed or rotated.
+# How long a process may use keys without asking the vault again. Where the vault can tell cheaply that an owner's keys
+# have changed, they are asked for at once.
 LIFETIME_SECONDS = 60.0
 MOST_OWNERS = 4096
 
 
 @dataclass(slots=True)
 class OwnerRing:
-    """The derived keys of one owner."""
+    """The derived keys of one owner; whoever holds it sees new versions of the text key as the keyring does."""
 
     owner_id: UUID
-    keys: OwnerKeys
+    keys: OwnerKeys = field(repr=False)
     loaded_at: float
-    _text: dict[tuple[int, UUID | None], bytes] = field(default_factory=dict)
-    _named: dict[str, bytes] = field(default_factory=dict)
+    renew: Callable[[OwnerRing, bool], None] | None = field(default=None, repr=False)
+    mark: object = field(default=None, repr=False)
+    _text: dict[tuple[int, UUID | None], bytes] = field(default_factory=dict, repr=False)
+    _named: dict[str, bytes] = field(default_factory=dict, repr=False)
+
+    def newest(self) -> int:
+        """Give the version of the text key that seals now, as the vault says."""
+        self._look()
+        return self.keys.text_version
+
+    def take(self, keys: OwnerKeys) -> None:
+        """Go on with other keys of the same owner, and forget versions that are gone."""
+        self.keys = keys
+        self._text = {name: key for name, key in self._text.items() if name[0] in keys.text_seeds}
 
     def seal(self, plain: str, *, place: Place, agent_id: UUID | None = None) -> Sealed:
         """Encrypt a text with the newest version of the owner's text key."""
-        version = self.keys.text_version
+        version = self.newest()
         return seal(plain, key=self._text_key(version, agent_id), version=version, place=place)
 
     def unseal(self, value: Sealed, *, place: Place, agent_id: UUID | None = None) -> str:
@@ -41,7 +54,7 @@ class OwnerRing:
 
     def seal_bytes(self, plain: bytes, *, place: Place, agent_id: UUID | None = None) -> bytes:
         """Encrypt bytes with the newest version of the owner's text key."""
-        version = self.keys.text_version
+        version = self.newest()
         return seal_bytes(plain, key=self._text_key(version, agent_id), version=version, place=place)
 
     def unseal_bytes(self, value: bytes, *, place: Place, agent_id: UUID | None = None) -> bytes:
@@ -68,12 +81,19 @@ class OwnerRing:
     def _text_key(self, version: int, agent_id: UUID | None) -> bytes:
         found = self._text.get((version, agent_id))
         if found is None:
+            if version > self.keys.text_version:
+                # Another process has made that version a moment ago.
+                self._look(at_once=True)
             seed = self.keys.text_seeds.get(version)
             if seed is None:
                 raise KeysUnavailable("The key of a stored text has been destroyed. The text cannot be read any more.")
             found = text_key(self.keys.root, seed, version=version, agent_id=agent_id)
             self._text[version, agent_id] = found
         return found
+
+    def _look(self, *, at_once: bool = False) -> None:
+        if self.renew is not None:
+            self.renew(self, at_once)
 
     def _purpose_key(self, purpose: str) -> bytes:
         found = self._named.get(purpose)
@@ -115,19 +135,31 @@ class Keyring:
         Raises:
             KeysUnavailable: the vault has no keys for this owner, or they do not open.
         """
-        now = self._monotonic()
         ring = self._rings.get(owner_id)
-        if ring is not None and now - ring.loaded_at < LIFETIME_SECONDS:
-            return ring
+        if ring is not None:
+            self._renew(ring)
+            if self._rings.get(owner_id) is ring:
+                return ring
+        now, mark = self._monotonic(), self.vault.mark(owner_id)
         keys = self.vault.load(owner_id)
         with self._lock:
-            if ring is not None and ring.keys == keys:
-                ring.loaded_at = now
-                return ring
             if len(self._rings) >= MOST_OWNERS:
                 self._rings.pop(next(iter(self._rings)))
-            ring = self._rings[owner_id] = OwnerRing(owner_id, keys, now)
+            ring = self._rings[owner_id] = OwnerRing(owner_id, keys, now, self._renew, mark)
             return ring
+
+    def _renew(self, ring: OwnerRing, at_once: bool = False) -> None:
+        """Ask the vault again when a ring is old, or its keys have changed as far as can be told cheaply."""
+        now, mark = self._monotonic(), self.vault.mark(ring.owner_id)
+        if not at_once and mark == ring.mark and now - ring.loaded_at < LIFETIME_SECONDS:
+            return
+        keys = self.vault.load(ring.owner_id)
+        with self._lock:
+            if keys.root != ring.keys.root:
+                self._rings.pop(ring.owner_id, None)
+                raise KeysUnavailable("The keys of this owner were replaced by others. Nothing was read or written.")
+            ring.take(keys)
+            ring.loaded_at, ring.mark = now, mark
 
     def create(self, owner_id: UUID) -> OwnerRing:
         """Make keys for a new owner."""

@@ -82,10 +82,18 @@ class EncryptedField(models.TextField):  # type: ignore[type-arg]
         return self.from_stored_text(ring.unseal(value, place=self.place(instance), agent_id=agent_id))
 
     def pre_save(self, model_instance: models.Model, add: bool) -> Any:
-        """Seal a plain value just before it is written; an untouched sealed one stays as it is."""
+        """Seal a plain value just before it is written; an untouched sealed one stays as it is.
+
+        Where the text key was rotated since the row was loaded, the value is sealed anew: the former version may be
+        destroyed at any time, and nothing may be written under it any more.
+        """
         value = model_instance.__dict__.get(self.attname)
-        if value is None or isinstance(value, Sealed):
-            return value
+        if value is None:
+            return None
+        if isinstance(value, Sealed):
+            if value.version >= keyring().of(model_instance.owner_id).keys.text_version:  # type: ignore[attr-defined]
+                return value
+            value = self.open(model_instance, value)
         return seal_value(model_instance, self, value)
 
     def get_prep_value(self, value: Any) -> Any:

@@ -196,13 +196,15 @@ class LanguageModel(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class OwnerKeys:
-    """The unwrapped secrets of one owner, 32 bytes each.
+    """The unwrapped secrets of one owner, 32 bytes each; its repr shows none of them.
 
     `text_seeds` maps a text-key version to its own random seed, so that destroying a seed destroys that version.
+    `made_at` says since when a version exists, where that is known.
     """
 
-    root: bytes
-    text_seeds: Mapping[int, bytes]
+    root: bytes = field(repr=False)
+    text_seeds: Mapping[int, bytes] = field(repr=False)
+    made_at: Mapping[int, datetime] = field(default_factory=dict)
 
     @property
     def text_version(self) -> int:
@@ -231,6 +233,15 @@ class KeyVault(Protocol):
 
     def destroy(self, owner_id: UUID) -> None:
         """Destroy an owner's keys for good; without effect when there are none."""
+
+    def mark(self, owner_id: UUID) -> object:
+        """Give what differs once an owner's keys have changed, where that is cheap to tell; else always the same."""
+
+    def add_version(self, owner_id: UUID, *, after: int, at: datetime) -> OwnerKeys:
+        """Make a text-key version that follows version `after`; without effect when a newer one than that exists."""
+
+    def destroy_versions(self, owner_id: UUID, *, below: int) -> OwnerKeys:
+        """Destroy the text-key versions below a number for good; the newest one is always kept."""
 
 
 class Clock(Protocol):

@@ -70,7 +70,7 @@ def open_vault() -> KeyVault:
         # An empty directory, for example where a disk is not mounted: new keys must not be made for old data.
         raise KeysUnavailable("The key vault is empty, but there are owners. Nothing was made. Restore the key vault.")
     key = master_key(settings.MASTER_KEY, config_directory=settings.CONFIG_DIRECTORY, used_before=vault_used_before)
-    vault = _vault(key)
+    vault = vault_of(key)
     vault.verify()
     return vault
 
@@ -82,10 +82,11 @@ def _owners_exist() -> bool:
 
 def vault_used_before() -> bool:
     """Tell whether the key vault was set up, without the master key and without setting it up."""
-    return _vault(bytes(KEY_BYTES)).used_before()
+    return vault_of(bytes(KEY_BYTES)).used_before()
 
 
-def _vault(key: bytes) -> WrappedVault:
+def vault_of(key: bytes) -> WrappedVault:
+    """Give the vault that the settings name, with a master key of 32 bytes that was not compared with it yet."""
     if settings.KEYS_DATABASE_URL:
         return DatabaseVault(settings.KEYS_DATABASE_URL, key)
     return DirectoryVault(settings.KEYS_DIRECTORY, key)

@@ -43,6 +43,11 @@ def master_key(given: str, *, config_directory: Path, used_before: Callable[[], 
         raise KeysUnavailable("The master key's file cannot be read or made. Check LOCI_CONFIG_DIR.") from error
 
 
+def new_master_key(path: Path) -> bytes:
+    """Read the master key in a file, making file and key when it is not there; raises OSError or KeysUnavailable."""
+    return parse_master_key(path.read_text(encoding="ascii")) if path.exists() else _generate(path)
+
+
 def _generate(path: Path) -> bytes:
     path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
     temporary = path.with_name(f".{path.name}.{secrets.token_hex(6)}")

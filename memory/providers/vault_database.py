@@ -16,6 +16,8 @@ from memory.providers.vault import WrappedVault
 CONNECT_SECONDS = 5
 # The nil UUID is nobody's id; its entry is the check value.
 CHECK_ID = UUID(int=0)
+# A number of this program's own, for the advisory lock of the vault.
+LOCK = 4_207_101_846
 TABLE = "CREATE TABLE IF NOT EXISTS loci_keys (owner_id uuid PRIMARY KEY, entry jsonb NOT NULL)"
 
 
@@ -50,18 +52,41 @@ class DatabaseVault(WrappedVault):
 
     def used_before(self) -> bool:
         """Tell whether the vault has a check value."""
-        return self._find_check() is not None
+        return self.find_check() is not None
 
-    def _find_check(self) -> dict[str, Any] | None:
-        return self._find(CHECK_ID)
+    def mark(self, owner_id: UUID) -> object:
+        """Give always the same: looking costs a connection, so other processes' changes are seen after a minute."""
+        return None
 
-    def _add_check(self, entry: Mapping[str, Any]) -> None:
-        self._add(CHECK_ID, entry)
+    @contextmanager
+    def locked(self) -> Iterator[None]:
+        """Hold an advisory lock of the vault's database."""
+        with self._connection() as connection:
+            connection.execute("SELECT pg_advisory_lock(%s)", [LOCK])
+            yield
 
-    def _find(self, owner_id: UUID) -> dict[str, Any] | None:
+    def find_check(self) -> dict[str, Any] | None:
+        """Give the check entry."""
+        return self.find(CHECK_ID)
+
+    def replace_check(self, entry: Mapping[str, Any]) -> None:
+        """Put another check entry in place."""
+        self.replace(CHECK_ID, entry)
+
+    def find(self, owner_id: UUID) -> dict[str, Any] | None:
+        """Give an owner's entry."""
         with self._connection() as connection:
             row = connection.execute("SELECT entry FROM loci_keys WHERE owner_id = %s", [owner_id]).fetchone()
             return None if row is None else dict(row[0])
+
+    def replace(self, owner_id: UUID, entry: Mapping[str, Any]) -> None:
+        """Put another entry in place of an owner's, and have the dead row swept."""
+        with self._connection() as connection:
+            connection.execute("UPDATE loci_keys SET entry = %s WHERE owner_id = %s", [Jsonb(dict(entry)), owner_id])
+            connection.execute("VACUUM loci_keys")
+
+    def _add_check(self, entry: Mapping[str, Any]) -> None:
+        self._add(CHECK_ID, entry)
 
     def _add(self, owner_id: UUID, entry: Mapping[str, Any]) -> bool:
         with self._connection() as connection:
