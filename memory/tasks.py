@@ -13,6 +13,7 @@ from django.core.management import call_command
 from memory.services import due_work, missing_tokens, retention
 from memory.services.consolidation import due as due_runs
 from memory.services.consolidation import triggers
+from memory.services.keys import rotation
 
 logger = logging.getLogger(__name__)
 
@@ -46,6 +47,11 @@ def remove_outdated() -> dict[str, int]:
 def call_for_missing_tokens() -> int:
     """Call for work where token vectors are missing; gives the number of owners."""
     return _without_values(missing_tokens.call_for_missing_tokens)
+
+
+def call_for_rotation() -> int:
+    """Call for work where a text key is to be rotated; gives the number of owners."""
+    return _without_values(rotation.call_for_rotation)
 
 
 def clear_sessions() -> None:

@@ -69,6 +69,19 @@ MASTER_KEY = env.string(
     secret=True,
     engram="OS keychain entry `openpawz`",
 )
+NEW_MASTER_KEY = env.string(
+    "LOCI_NEW_MASTER_KEY",
+    meaning="The master key that `keys rotate-master` puts in the place of LOCI_MASTER_KEY; nothing else reads it.",
+    secret=True,
+)
+KEY_ROTATION_DAYS = env.integer(
+    "KEY_ROTATION_DAYS",
+    90,
+    meaning="Days after which an owner's text key gets a new version, stored texts are sealed anew in the background "
+    "and the former version is destroyed. Older backups of the database then need the vault of their time. 0: never.",
+    maximum=3650,
+    engram="90 days",
+)
 KEYS_DATABASE_URL = env.string(
     "KEYS_DATABASE_URL",
     meaning="A PostgreSQL database of its own for the key vault, instead of the directory. Never that of the memories.",

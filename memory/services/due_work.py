@@ -1,4 +1,4 @@
-"""Background work that waits for owners: vectors and token vectors to make, memories to erase or archive.
+"""Background work that waits for owners: vectors and token vectors, memories to erase or archive, keys to rotate.
 
 `DueWork` says whose work is due, and each job's own rows say what there is to do. A claim moves the due time on; the
 claim's row goes only when the job has finished and nothing was asked for meanwhile, so a killed worker loses nothing.
@@ -18,6 +18,7 @@ from memory.errors import LociError
 from memory.models import DueWork, owner_scope
 from memory.services.backfill import backfill_vectors
 from memory.services.clock import now
+from memory.services.keys.rotation import rekey_owner
 from memory.services.missing_tokens import fill_tokens
 from memory.services.retirement import archive_expired, erase_due
 from memory.services.writing import call_for_work
@@ -35,6 +36,7 @@ JOBS: Final[Mapping[str, Callable[..., Done]]] = {
     DueWork.EXPIRE: archive_expired,
     DueWork.VECTORS: backfill_vectors,
     DueWork.TOKENS: fill_tokens,
+    DueWork.REKEY: rekey_owner,
 }
 
 CLAIM: Final = """

@@ -24,6 +24,7 @@ REMOVE_OUTDATED: Final = "memory.tasks.remove_outdated"
 CONSOLIDATE_DUE: Final = "memory.tasks.consolidate_due"
 CALL_FOR_CONSOLIDATION: Final = "memory.tasks.call_for_consolidation"
 MISSING_TOKENS: Final = "memory.tasks.call_for_missing_tokens"
+ROTATION: Final = "memory.tasks.call_for_rotation"
 HOUR: Final = 60
 DAY: Final = 24 * 60
 OURS: Final = "loci: "
@@ -46,6 +47,7 @@ PLANS: Final[Sequence[Plan]] = (
     Plan(f"{OURS}consolidation not noted", CALL_FOR_CONSOLIDATION, minutes=HOUR),
     Plan(f"{OURS}outdated records", REMOVE_OUTDATED, minutes=HOUR),
     Plan(f"{OURS}missing token vectors", MISSING_TOKENS, minutes=HOUR),
+    Plan(f"{OURS}rotation of text keys", ROTATION, minutes=DAY),
     Plan(f"{OURS}expired logins", CLEAR_SESSIONS, minutes=DAY),
 )
 

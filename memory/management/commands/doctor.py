@@ -19,6 +19,7 @@ from memory.services.accounts import owners_without_keys
 from memory.services.findings import Finding, Status, worst
 from memory.services.health import RESTORE_VAULT, health_findings
 from memory.services.key_places import key_findings
+from memory.services.keys.rotation import rotation_finding
 from runtime import bootstrap
 from runtime.errors import RuntimeFault
 from runtime.instance import running_address, running_instance
@@ -53,7 +54,7 @@ class Command(BaseCommand):
             known = [_probed(found) if found.name == "embedder" and found.status == "ok" else found for found in known]
         findings += known
         if reachable and all(found.status == "ok" for found in known if found.name in ("keys", "schema")):
-            findings.append(_owners())
+            findings += [_owners(), rotation_finding()]
         findings += key_findings(serving.master_key_file())
         connections.close_all()
         self._tell(findings, as_json=options["json"])
