@@ -14,7 +14,7 @@ from django.db import connection, connections
 from django.test.utils import CaptureQueriesContext
 
 from memory.graph.adjacency import adjacencies
-from memory.models import CommunityState, owner_scope
+from memory.models import CommunityState, Memory, Status, owner_scope
 from memory.recall import graph_arm
 from memory.recall.graph_arm import Answer, concerned, search
 from memory.recall.query import Query
@@ -108,9 +108,16 @@ class TestWalk:
 
     def test_filters_and_archives_are_heeded(self, alice: Actor, kiln: dict[str, UUID]) -> None:
         find(asked(alice, SEVERAL))
-        archive_memory(actor=alice, memory_id=kiln["kiln"])
+        with owner_scope(alice.owner_id):
+            # As it is where a matrix is kept that knows nothing of it.
+            Memory.objects.filter(pk=kiln["kiln"]).update(status=Status.ARCHIVED)
         assert list(find(asked(alice, SEVERAL)).rows) == [kiln["ann"], kiln["glaze"]]
         assert list(find(asked(alice, SEVERAL, filter={"not": {"kind": "note"}})).rows) == []
+
+    def test_nothing_leads_over_what_was_archived(self, alice: Actor, kiln: dict[str, UUID]) -> None:
+        assert kiln["glaze"] in find(asked(alice, SEVERAL)).rows
+        archive_memory(actor=alice, memory_id=kiln["kiln"])
+        assert list(find(asked(alice, SEVERAL)).rows) == [kiln["ann"]]
 
     def test_a_reader_walks_over_what_he_may_read(
         self, alice: Actor, make_agent: Callable[..., tuple[Actor, str]], kiln: dict[str, UUID]
