@@ -21,6 +21,7 @@ from memory.services.embedding import embed_texts
 from memory.services.features import require_memory
 from memory.services.graph.turn import take_turn_for
 from memory.services.memories import visible_memory
+from memory.services.narrowing import is_narrower, lock_with_drawn, take_along
 from memory.services.times import insert_times, replace_times
 from memory.services.token_vectors import reseal_token_vectors
 from memory.services.writing import (
@@ -52,7 +53,8 @@ def change_memory(
         actor: who changes it.
         memory_id: which.
         changes: new values by field, see `CHANGEABLE`.
-        scope: who may read it from now on, when given.
+        scope: who may read it from now on, when given; what was drawn from it alone follows it to fewer readers, see
+            `memory.services.narrowing.take_along`.
         version: refuse the change when the memory has another version by now.
 
     Raises:
@@ -79,11 +81,8 @@ def change_memory(
     embedded = embed_texts([ready.embeddable]) if text_changed else None
     moment = now()
     with owner_scope(actor.owner_id):
-        if target is not None:
-            take_turn_for([memory_id], at=moment)
-        row: Memory | None = Memory.objects.select_for_update().filter(pk=memory_id).first()
-        if row is None:
-            raise NotFound
+        narrower = target is not None and is_narrower(before, target)
+        row, drawn = _lock(before, narrower=narrower, moved=target is not None, at=moment)
         _require_current(row, version if version is not None else before.version)
         former = {name: _plain(getattr(row, name)) for name in changes if name != "text"}
         if target is not None:
@@ -108,9 +107,12 @@ def change_memory(
             add_to_indexes(row, ready, embedded, moment)
         elif "occurred_at" in changes:
             replace_times(row)
-        if target is not None and not text_changed:
-            move_scope(row)
-            reseal_token_vectors(row, sealed_for=sealed_for)
+        if target is not None:
+            if not text_changed:
+                move_scope(row)
+                reseal_token_vectors(row, sealed_for=sealed_for)
+            if narrower:
+                take_along(row, drawn, left=before.scope, target=target, actor=actor, at=moment)
         return row
 
 
@@ -125,6 +127,17 @@ def draft_of(row: Memory, changes: Mapping[str, Any]) -> Draft:
         "call_id": row.call_id,
     }  # fmt: skip
     return Draft(**{**values, **changes})
+
+
+def _lock(before: Memory, *, narrower: bool, moved: bool, at: datetime) -> tuple[Memory, list[UUID]]:
+    """Lock a memory, and what follows it to fewer readers, after the graph where that has to change too."""
+    drawn = lock_with_drawn(before.pk, scope=before.scope, at=at) if narrower else []
+    if moved and not narrower:
+        take_turn_for([before.pk], at=at)
+    row: Memory | None = Memory.objects.select_for_update().filter(pk=before.pk).first()
+    if row is None:
+        raise NotFound
+    return row, drawn
 
 
 def _require_current(row: Memory, version: int) -> None:

@@ -148,12 +148,12 @@ def store(
     report.count("new", len(inserted))
     stated = [prepared.facts[place] for place in places]
     report.count("of_statements", sum(one.of_statement for one in stated))
-    _add_sources(context, stated, known.rows, inserted, report)
+    again = _add_sources(context, stated, known.rows, inserted, report)
     mention(
         [
             (entity_id, one.memory_id)
             for one in stated
-            if one.memory_id is not None and (one.memory_id in inserted or one.of_statement)
+            if one.memory_id is not None and (one.memory_id in inserted | again or one.of_statement)
             for entity_id in entity_ids(names, one.drawn.entities)
         ]
     )
@@ -354,13 +354,17 @@ def _add_sources(
     rows: Mapping[UUID, Memory],
     inserted: set[UUID],
     report: StageReport,
-) -> None:
-    """Name every turn that says a fact as a source of its memory, and count that as a use of what was there before."""
+) -> set[UUID]:
+    """Name every turn that says a fact as a source of its memory, and count that as a use of what was there before.
+
+    Returns:
+        The memories that were drawn from the same turn already; the entities of which they spoke may be gone since.
+    """
     pairs = {
         (one.memory_id, one.row.pk): one.row for one in facts if one.memory_id is not None and not one.of_statement
     }
     if not pairs:
-        return
+        return set()
     noted = MemorySource.objects.filter(
         memory_id__in={memory_id for memory_id, _ in pairs}, turn_id__in={turn_id for _, turn_id in pairs}
     )
@@ -382,3 +386,4 @@ def _add_sources(
     if uses:
         note_uses({memory_id: (count, context.moment) for memory_id, count in uses.items()})
     report.count("known", len(new))
+    return {memory_id for memory_id, _ in standing & pairs.keys()}
