@@ -16,6 +16,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Final, Generic, TypeVar
 
+from memory.consolidation.pleasantries import is_pleasantry
 from memory.privacy import injection, pii
 from memory.text.signals import is_question, names
 from memory.text.timewords import holds_number, holds_time
@@ -47,12 +48,14 @@ class Passage(Generic[Key]):
         text: what was said.
         speaker: who said it, blank where nobody is named.
         occurred_at: when.
+        retold: it stands in a summary already.
     """
 
     key: Key
     text: str
     speaker: str
     occurred_at: datetime
+    retold: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,49 +82,62 @@ def split_sentences(text: str) -> list[str]:
 def sentences_of(passages: Iterable[Passage[Key]]) -> Iterator[Sentence[Key]]:
     """Give the sentences that a summary may quote, in their order.
 
-    Those that address a model are left out, and personal data of the highest tier is replaced by its kind: neither a
-    password nor an order is what a conversation was about.
+    Greetings and thanks are left out and so is what addresses a model, and personal data of the highest tier is
+    replaced by its kind: neither a password nor an order is what a conversation was about.
     """
     place = 0
     for passage in passages:
         for text in split_sentences(passage.text):
             place += 1
-            if injection.scan(text):
+            if is_pleasantry(text) or injection.scan(text):
                 continue
             report = pii.scan(text)
             shown = pii.redact(text, report) if report.tier >= pii.PiiTier.CONFIDENTIAL else text
             yield Sentence(place, _cut(shown), passage)
 
 
-def choose(passages: Iterable[Passage[Key]], *, most: int, characters: int) -> list[Sentence[Key]]:
+def choose(
+    passages: Iterable[Passage[Key]],
+    *,
+    most: int,
+    characters: int,
+    told: Iterable[str] = (),
+    questions: bool = True,
+) -> list[Sentence[Key]]:
     """Choose the sentences that carry most of what passages say.
 
     Args:
         passages: in the order in which they were said.
         most: sentences at most.
         characters: of all chosen sentences together, at most.
+        told: texts that stand beside them; what these say counts little.
+        questions: whether a question may be among them.
 
     Returns:
         Sentences in their order, none twice; empty when no passage holds a word that says anything. Cost is about
         linear in the texts.
     """
-    return _choose(list(sentences_of(passages)), most, characters)
+    sentences = [one for one in sentences_of(passages) if questions or not is_question(one.text)]
+    return _choose(sentences, most, characters, frozenset(term for text in told for term in query_terms(text)))
 
 
-def _choose(sentences: list[Sentence[Key]], most: int, characters: int) -> list[Sentence[Key]]:
+def _choose(sentences: list[Sentence[Key]], most: int, characters: int, told: frozenset[str]) -> list[Sentence[Key]]:
     if len(sentences) > MOST_SENTENCES:
         kept = max(most, MOST_SENTENCES // 2)
         parts = range(0, len(sentences), MOST_SENTENCES)
         share = max(most, kept // len(parts))
         best = [
-            one for start in parts for one in _cover(sentences[start : start + MOST_SENTENCES], share, 10 * characters)
+            one
+            for start in parts
+            for one in _cover(sentences[start : start + MOST_SENTENCES], share, 10 * characters, told)
         ]
         # Where even the shares are too many, the second round parts them again; it ends, since each part shrinks.
-        return _choose(best, most, characters) if len(best) < len(sentences) else _cover(best, most, characters)
-    return _cover(sentences, most, characters)
+        fewer = len(best) < len(sentences)
+        return _choose(best, most, characters, told) if fewer else _cover(best, most, characters, told)
+    return _cover(sentences, most, characters, told)
 
 
-def _cover(sentences: Sequence[Sentence[Key]], most: int, characters: int) -> list[Sentence[Key]]:
+def _cover(sentences: Sequence[Sentence[Key]], most: int, characters: int, told: frozenset[str]) -> list[Sentence[Key]]:
     weighed = _weigh(sentences)
     frequency = Counter(term for one in weighed for term in one.terms)
     weights = {
@@ -129,7 +145,7 @@ def _cover(sentences: Sequence[Sentence[Key]], most: int, characters: int) -> li
         for term, count in frequency.items()
     }
     chosen: list[Sentence[Key]] = []
-    covered: set[str] = set()
+    covered: set[str] = set(told)
     room = characters
     # What a sentence adds only falls while others are chosen, so the first whose gain still stands is the best.
     queue = [(-_gain(one, weights, covered), one.sentence.place, one) for one in weighed]

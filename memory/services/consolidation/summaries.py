@@ -3,13 +3,14 @@
 A session is summed up when it is closed or has been idle for a while, and again when it goes on. A day is summed up on
 the first run of a later day in UTC, from its turns; a week from the Sunday after it on, from its days; everything, from
 the weeks and the most important statements, when a week was: what is newer than the summary that it belongs to tells
-so, whichever run has written it. A summary whose sources stay the same is left as it is.
+so, whichever run has written it. Weeks and everything are also looked at when what they may tell was contradicted. A
+summary whose sources stay the same is left as it is.
 """
 
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Sequence
+from collections.abc import Sequence, Set
 from datetime import UTC, date, datetime, time, timedelta
 from typing import Any, Final
 from uuid import UUID
@@ -21,6 +22,7 @@ from memory.models import EdgeKind, Kind, Memory, OwnerActivity, Role, Session, 
 from memory.services.actors import Target
 from memory.services.consolidation.derived import made_here, told_about
 from memory.services.consolidation.groups import MORE
+from memory.services.consolidation.outdated import STATEMENTS, said_before
 from memory.services.consolidation.stages import SKIPPED, StageContext, StageReport
 from memory.services.consolidation.summary_writing import Subject, write_summary
 
@@ -30,7 +32,6 @@ LEAST_TURNS: Final = 2
 MOST_WEEKS_TOLD: Final = 8
 MOST_STATEMENTS: Final = 20
 SPOKEN: Final = (Role.USER, Role.ASSISTANT)
-STATEMENTS: Final = (Kind.FACT, Kind.PREFERENCE, Kind.DECISION, Kind.INSTRUCTION)
 SCOPE: Final = ("visibility", "scope", "group_id")
 WEEK: Final = timedelta(days=7)
 
@@ -106,10 +107,12 @@ def _sum_up_days(context: StageContext, report: StageReport) -> None:
         context.beat()
         if _sum_up_day(context, report, target, day):
             changed.append((target, day))
-    for target, sunday in _weeks(context, changed):
+    contradicted = said_before(context, _last_run(context))
+    again = [(target, _day(at)) for target, at in contradicted]
+    for target, sunday in _weeks(context, [*changed, *again]):
         context.beat()
         _sum_up_week(context, report, target, sunday)
-    for target in _scopes_with_newer_weeks(context):
+    for target in _scopes_with_newer_weeks(context, {target.scope for target, _ in contradicted}):
         context.beat()
         _sum_up_everything(context, report, target)
 
@@ -121,9 +124,9 @@ def _days(context: StageContext) -> list[tuple[Target, date]]:
     summary that somebody has archived is not made again as long as no turn is added.
     """
     today = _day(context.moment)
+    mark = _last_run(context)
+    since = _start(_day(mark), -1) if mark else None
     with owner_scope(context.actor.owner_id):
-        mark = OwnerActivity.objects.values_list("last_summarised_at", flat=True).first()
-        since = _start(_day(mark), -1) if mark else None
         with connection.cursor() as cursor:
             cursor.execute(DAYS, {"owner": context.actor.owner_id, "roles": list(SPOKEN), "today": _start(today)})
             found = [
@@ -138,11 +141,17 @@ def _days(context: StageContext) -> list[tuple[Target, date]]:
     ]
 
 
+def _last_run(context: StageContext) -> datetime | None:
+    with owner_scope(context.actor.owner_id):
+        found: datetime | None = OwnerActivity.objects.values_list("last_summarised_at", flat=True).first()
+        return found
+
+
 def _weeks(context: StageContext, changed: Sequence[tuple[Target, date]]) -> list[tuple[Target, date]]:
     """List the weeks that have ended and have to be looked at, as the Sundays on which they ended, the oldest first.
 
-    A week is looked at that has a changed day, was never summed up, or has a day that is newer than its summary: a run
-    that died in between has written such a day.
+    A week is looked at that has a changed day or one on which something was said that was contradicted since, was never
+    summed up, or has a day that is newer than its summary: a run that died in between has written such a day.
     """
     today = _day(context.moment)
     days: dict[tuple[Target, date], datetime] = {}
@@ -167,14 +176,21 @@ def _weeks(context: StageContext, changed: Sequence[tuple[Target, date]]) -> lis
     return sorted((one for one in wanted if one[1] <= today), key=lambda one: (one[1], str(one[0].scope)))
 
 
-def _scopes_with_newer_weeks(context: StageContext) -> list[Target]:
-    """List the scopes with a week that is newer than what sums up everything, or with weeks and no such summary."""
+def _scopes_with_newer_weeks(context: StageContext, contradicted: Set[UUID]) -> list[Target]:
+    """List the scopes with a week that is newer than what sums up everything, or with weeks and no such summary.
+
+    So are those with weeks in which something was contradicted.
+    """
     with owner_scope(context.actor.owner_id):
         written = _summaries(SummaryLevel.GLOBAL).values_list("scope").annotate(newest=Max("created_at"))
         newest: dict[UUID, datetime] = dict(written.order_by("scope"))
         weeks = _summaries(SummaryLevel.WEEKLY).filter(status=Status.LIVE).values_list(*SCOPE)
         found = [(Target(*scope), made_at) for *scope, made_at in weeks.annotate(newest=Max("created_at")).order_by()]
-    stale = [target for target, made_at in found if target.scope not in newest or made_at > newest[target.scope]]
+    stale = [
+        target
+        for target, made_at in found
+        if target.scope in contradicted or target.scope not in newest or made_at > newest[target.scope]
+    ]
     return sorted(stale, key=lambda one: str(one.scope))
 
 

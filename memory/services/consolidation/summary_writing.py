@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import UTC, date, datetime, time
 from typing import Final
 from uuid import UUID
 
-from memory.consolidation.summarising import Passage, choose
+from memory.consolidation.summarising import Passage, Sentence, choose
 from memory.crypto.keyring import keyring
 from memory.models import EdgeKind, Kind, Memory, Role, Status, SummaryLevel, owner_scope
 from memory.services.actors import Target
@@ -21,8 +22,10 @@ from memory.services.consolidation.derived import (
     made_about,
     made_here,
     prepare,
+    supersede,
     write,
 )
+from memory.services.consolidation.outdated import Outdated, open_outdated, outdated_turns
 from memory.services.consolidation.stages import StageContext, StageReport
 from memory.services.drafts import Draft
 from memory.services.graph.writing import change_graph
@@ -41,6 +44,17 @@ SYSTEM: Final = (
     "decisions, plans, facts, numbers, dates and open questions, and who said or wants what. Write whole sentences in "
     "the language of the texts, in the third person. Add nothing that the texts do not say. Write the summary alone."
 )
+OVER_TIME: Final = (
+    " Say when things were. What a part named no_longer_true says has changed: leave it out, or tell it as past."
+)
+
+HOPS: Final = {SummaryLevel.WEEKLY: 1, SummaryLevel.GLOBAL: 2}
+"""How many steps lead from what a summary of more than a day is made from to the turns."""
+
+MOST_STATED: Final = 8
+"""Sentences of a summary of everything that are statements which hold; weeks share what these leave."""
+
+_DATED: Final = re.compile(r"\[(\d{4}-\d{2}-\d{2})\] ")
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,10 +106,17 @@ class Written:
     changed: bool
 
 
-def fingerprint(context: StageContext, rows: Sequence[tuple[UUID, int]]) -> str:
-    """Hash the ids and versions of what a summary is made from, so that an unchanged batch is told without opening."""
+def fingerprint(context: StageContext, rows: Sequence[tuple[UUID, int]], outdated: Sequence[UUID] = ()) -> str:
+    """Hash the ids and versions of what a summary is made from, so that an unchanged batch is told without opening.
+
+    Args:
+        context: of the run.
+        rows: ids and versions.
+        outdated: the turns under them that say nothing that holds any longer.
+    """
     ring = keyring().of(context.actor.owner_id)
-    return ring.digest("\n".join(f"{memory_id}:{version}" for memory_id, version in rows)).hex()[:32]
+    parts = [f"{memory_id}:{version}" for memory_id, version in rows] + [f"outdated:{one}" for one in outdated]
+    return ring.digest("\n".join(parts)).hex()[:32]
 
 
 def write_summary(
@@ -106,6 +127,8 @@ def write_summary(
 ) -> Written:
     """Make or renew a summary; without effect when it was made from the same rows before.
 
+    A summary of more than a day leaves out what rests on turns whose statements were all contradicted since.
+
     Args:
         context: of the run.
         report: counts what was written, found unchanged or left empty.
@@ -115,18 +138,21 @@ def write_summary(
     Returns:
         The summary; without a memory when nothing says anything, or when a source was erased meanwhile.
     """
-    mark = fingerprint(context, rows)
+    hops = HOPS.get(subject.level, 0)
+    turns = outdated_turns(context, [one for one, _ in rows], subject.target, hops=hops) if hops else []
+    mark = fingerprint(context, rows, turns)
     with owner_scope(context.actor.owner_id):
         before = made_about(context.actor, subject.about, kind=Kind.SUMMARY, scope=subject.target.scope)
         same = [row for row in before if (row.metadata or {}).get(READ) == mark]
         if same:
             report.count("unchanged")
             return Written(same[-1].pk, False)
-    passages = _passages(context, [memory_id for memory_id, _ in rows][-MOST_TURNS:])
-    made = _by_model(context, report, subject, passages) or _by_rules(subject, passages)
+    outdated = open_outdated(context, turns, subject.target)
+    passages = _passages(context, [memory_id for memory_id, _ in rows][-MOST_TURNS:], outdated)
+    made = _by_model(context, report, subject, passages, outdated) or _by_rules(subject, passages)
     if made is None:
         report.count("empty")
-        return Written(None, False)
+        return Written(None, bool(turns) and _retired(context, subject))
     text, sources = made
     prepared = prepare(
         context.actor,
@@ -146,6 +172,15 @@ def write_summary(
     return Written(row.pk, True)
 
 
+def _retired(context: StageContext, subject: Subject) -> bool:
+    """Take a summary out of use of which nothing holds any longer; tells whether there was one."""
+    with change_graph(context.actor, now=context.moment):
+        current = live_about(context.actor, subject.about, kind=Kind.SUMMARY, scope=subject.target.scope)
+        if current is not None:
+            supersede(current, moment=context.moment)
+        return current is not None
+
+
 def _draft(subject: Subject, text: str, mark: str) -> Draft:
     return Draft(
         text=text,
@@ -161,13 +196,20 @@ def _draft(subject: Subject, text: str, mark: str) -> Draft:
 
 
 def _by_model(
-    context: StageContext, report: StageReport, subject: Subject, passages: Sequence[Passage[UUID]]
+    context: StageContext,
+    report: StageReport,
+    subject: Subject,
+    passages: Sequence[Passage[UUID]],
+    outdated: Outdated,
 ) -> tuple[str, list[UUID]] | None:
     measure = MEASURES[subject.level]
     told, sources = _told(passages)
     if not told:
         return None
     system = SYSTEM.format(what=measure.what, sentences=f"three to {measure.sentences}")
+    if subject.level in HOPS:
+        system += OVER_TIME
+    told += [{"no_longer_true": text} for text in outdated.statements]
     answer = ask_text(context, report, system, told, max_tokens=1_024)
     if answer is None:
         return None
@@ -189,36 +231,69 @@ def _told(passages: Sequence[Passage[UUID]]) -> tuple[list[dict[str, str]], list
 
 
 def _by_rules(subject: Subject, passages: Sequence[Passage[UUID]]) -> tuple[str, list[UUID]] | None:
-    measure = MEASURES[subject.level]
-    chosen = choose(passages, most=measure.sentences, characters=measure.characters)
+    chosen = _chosen(subject.level, passages)
     if not chosen:
         return None
-    lines = [f"- {one.passage.speaker}: {one.text}" if one.passage.speaker else f"- {one.text}" for one in chosen]
     sources = list(dict.fromkeys(one.passage.key for one in chosen))
-    return "\n".join([subject.heading, *lines]), sources
+    return "\n".join([subject.heading, *(_line(one, dated=subject.level in HOPS) for one in chosen)]), sources
 
 
-def _passages(context: StageContext, ids: Sequence[UUID]) -> list[Passage[UUID]]:
+def _chosen(level: SummaryLevel, passages: Sequence[Passage[UUID]]) -> list[Sentence[UUID]]:
+    """Choose sentences; of everything there is to know, first statements that hold, then what they do not tell."""
+    measure = MEASURES[level]
+    stated = [one for one in passages if not one.retold] if level == SummaryLevel.GLOBAL else []
+    if not stated:
+        return choose(passages, most=measure.sentences, characters=measure.characters)
+    first = choose(stated, most=MOST_STATED, characters=measure.characters * 2 // 3)
+    texts = [one.text for one in first]
+    return first + choose(
+        [one for one in passages if one.retold],
+        most=measure.sentences - len(first),
+        characters=measure.characters - sum(map(len, texts)),
+        told=texts,
+    )
+
+
+def _line(sentence: Sentence[UUID], *, dated: bool) -> str:
+    passage = sentence.passage
+    day = f"[{passage.occurred_at.astimezone(UTC):%Y-%m-%d}] " if dated else ""
+    return f"- {day}{passage.speaker}: {sentence.text}" if passage.speaker else f"- {day}{sentence.text}"
+
+
+def _passages(context: StageContext, ids: Sequence[UUID], outdated: Outdated) -> list[Passage[UUID]]:
     """Open the texts of memories part by part, so that no long transaction is open while they are decrypted."""
     found: list[Passage[UUID]] = []
     for start in range(0, len(ids), ROWS_AT_ONCE):
         part = ids[start : start + ROWS_AT_ONCE]
         with owner_scope(context.actor.owner_id):
             rows = {row.pk: row for row in opened(list(Memory.objects.filter(pk__in=part, status=Status.LIVE)))}
-        found += [
-            Passage(key=row.pk, text=_said(row), speaker=_who(row), occurred_at=row.occurred_at)
-            for memory_id in part
-            if (row := rows.get(memory_id)) is not None and not row.tool_name
-        ]
+        for memory_id in part:
+            row = rows.get(memory_id)
+            if row is not None and not row.tool_name:
+                found += _lines(row, outdated) if row.kind == Kind.SUMMARY else [_passage(row)]
     return found
 
 
-def _said(row: Memory) -> str:
-    """Give what a memory says; of a summary its sentences, without heading and bullets."""
-    if row.kind != Kind.SUMMARY:
-        return str(row.text)
-    lines = str(row.text).split("\n")[1:] or [str(row.text)]
-    return "\n".join(line.removeprefix("- ") for line in lines)
+def _passage(row: Memory) -> Passage[UUID]:
+    return Passage(key=row.pk, text=str(row.text), speaker=_who(row), occurred_at=row.occurred_at)
+
+
+def _lines(row: Memory, outdated: Outdated) -> list[Passage[UUID]]:
+    """Give what a summary says that holds, line by line: without heading and bullets, each with its day if it has one.
+
+    A line without a day tells of the summary's, where that is of one day; else its day is not known.
+    """
+    found: list[Passage[UUID]] = []
+    own = row.occurred_at.astimezone(UTC).date() if row.summary_level == SummaryLevel.DAILY else None
+    for line in str(row.text).split("\n")[1:] or [str(row.text)]:
+        text = line.removeprefix("- ")
+        dated = _DATED.match(text)
+        text = text[dated.end() :] if dated else text
+        day = date.fromisoformat(dated[1]) if dated else own
+        if not outdated.quoted(text, day):
+            at = datetime.combine(day, time(), tzinfo=UTC) if day and dated else row.occurred_at
+            found.append(Passage(key=row.pk, text=text, speaker="", occurred_at=at, retold=True))
+    return found
 
 
 def _who(row: Memory) -> str:
