@@ -16,7 +16,7 @@ from uuid import UUID
 from django.db.models import Q
 
 from memory.consolidation.asking import Asking, Unanswered
-from memory.consolidation.summarising import Passage, choose
+from memory.consolidation.summarising import MOST_CHARACTERS, Passage, Sentence, choose
 from memory.errors import Conflict, InvalidInput, NotFound
 from memory.models import AuditEvent, EdgeKind, Kind, Memory, MemoryEdge, Role, Status, SummaryLevel, Tier, owner_scope
 from memory.privacy import injection
@@ -25,6 +25,7 @@ from memory.services.bringing_back import restore_memories
 from memory.services.clock import now
 from memory.services.consolidation.choices import tools_of
 from memory.services.consolidation.derived import ABOUT, ORIGIN, Derivation, link, made_here, prepare, write
+from memory.services.consolidation.summary_writing import MEASURES, Measure
 from memory.services.drafts import Draft
 from memory.services.features import require_memory
 from memory.services.graph.writing import change_graph
@@ -45,16 +46,16 @@ DEFAULT_LEAST: Final = 5
 DEFAULT_MOST: Final = 200
 COMPRESSIBLE: Final = (Tier.EPISODIC, Tier.SEMANTIC)
 LEFT_ALONE: Final = (Kind.SKILL, Kind.REFLECTION, Kind.PATTERN, Kind.INSTRUCTION)
-MOST_SENTENCES: Final = 20
-MOST_CHARACTERS: Final = 4_000
+SHARE: Final = 4
+"""What is quoted has at most this part of the characters of what it stands for, but room for one long sentence."""
 PROMPT_CHARACTERS: Final = 12_000
 PROMPT_SENTENCES: Final = 200
 WEEK: Final = timedelta(days=7)
 DAY: Final = timedelta(days=1)
 
 SYSTEM: Final = (
-    "These memories of one person are to be replaced by one text. Write it in at most twenty sentences. Keep people, "
-    "decisions, facts, numbers and dates, and who said what; leave out what is said twice. Write in the language of "
+    "These memories of one person are to be replaced by one text. Write it in at most {sentences} sentences. Keep "
+    "people, decisions, facts, numbers and dates, and who said what; leave out what is said twice. Write in the language of "
     "the memories, in the third person. Add nothing that they do not say. Write the text alone."
 )
 
@@ -186,16 +187,17 @@ def _asking(actor: Actor) -> Asking | None:
 def _compress(
     actor: Actor, target: Target, rows: Sequence[Memory], asking: Asking | None, moment: datetime, session: bool
 ) -> Compression | None:
-    text, way = _text(rows, asking)
+    first, last = rows[0].occurred_at, rows[-1].occurred_at
+    level = SummaryLevel.SESSION if session else _level(last - first)
+    text, way = _text(rows, asking, MEASURES[level])
     if not text:
         return None
-    first, last = rows[0].occurred_at, rows[-1].occurred_at
     draft = Draft(
         text=f"{_heading(rows)}\n{text}",
         kind=Kind.SUMMARY,
         tier=Tier.EPISODIC if any(row.tier == Tier.EPISODIC for row in rows) else Tier.SEMANTIC,
         category="summary",
-        summary_level=SummaryLevel.SESSION if session else _level(last - first),
+        summary_level=level,
         importance=max(row.importance for row in rows),
         tags=("compressed",),
         source=SOURCE,
@@ -222,7 +224,7 @@ def _compress(
     return Compression(summary.pk, target, ids, way)
 
 
-def _text(rows: Sequence[Memory], asking: Asking | None) -> tuple[str, str]:
+def _text(rows: Sequence[Memory], asking: Asking | None, measure: Measure) -> tuple[str, str]:
     """Sum memories up by the model, else by their sentences that say most."""
     passages = [
         Passage(key=row.pk, text=str(row.text), speaker=_who(row), occurred_at=row.occurred_at)
@@ -236,7 +238,8 @@ def _text(rows: Sequence[Memory], asking: Asking | None) -> tuple[str, str]:
             told = [(one.passage, one.text) for one in chosen]
         parts = [{"when": f"{one.occurred_at:%Y-%m-%d}", "who": one.speaker, "text": text} for one, text in told]
         try:
-            text = asking.text(SYSTEM, parts, max_tokens=2_048).value[: 2 * MOST_CHARACTERS]
+            system = SYSTEM.format(sentences=measure.sentences)
+            text = asking.text(system, parts, max_tokens=2_048).value[: 2 * measure.characters]
             if not injection.scan(text):
                 return text, "llm"
             way = "rules:llm.injection"
@@ -244,12 +247,22 @@ def _text(rows: Sequence[Memory], asking: Asking | None) -> tuple[str, str]:
             way = f"rules:{error.machine_code}"
     else:
         way = "rules"
-    chosen = choose(passages, most=MOST_SENTENCES, characters=MOST_CHARACTERS)
     lines = [
         f"- {one.passage.occurred_at:%Y-%m-%d}{f' {one.passage.speaker}' if one.passage.speaker else ''}: {one.text}"
-        for one in chosen
+        for one in _quoted(passages, measure)
     ]
     return "\n".join(lines), way
+
+
+def _quoted(passages: Sequence[Passage[UUID]], measure: Measure) -> list[Sentence[UUID]]:
+    """Choose what is quoted: statements, and questions only where nothing else is said."""
+    room = sum(len(one.text) for one in passages) // SHARE
+    characters = min(measure.characters, max(room, MOST_CHARACTERS))
+    for questions in (False, True):
+        chosen = choose(passages, most=measure.sentences, characters=characters, questions=questions)
+        if chosen:
+            return chosen
+    return []
 
 
 def _who(row: Memory) -> str:

@@ -89,6 +89,44 @@ def test_older_memories_become_one(alice: Actor, time: Stopped) -> None:
     assert everything(alice) == before
 
 
+TALK = (
+    ("user", "Hi, I'm Ana."),
+    ("assistant", "Nice to meet you, Ana! What do you do?"),
+    *(
+        turn
+        for place, trade in enumerate(("bakery", "brewery", "cannery", "dairy", "foundry", "nursery", "refinery",
+                                       "tannery", "winery"))
+        for turn in (
+            ("user", f"My uncle number {place} has run a {trade} in the old quarter of Lisbon since 199{place}."),
+            ("assistant", "Good to know. Shall I remind you to call him, or would you rather write to him instead?"),
+        )
+    ),
+)  # fmt: skip
+
+
+def test_what_is_quoted_is_a_quarter_and_says_something(alice: Actor, time: Stopped) -> None:
+    session, turns = say(alice, "talk", *TALK, at=MONDAY)
+    time.pass_(days=40)
+    (made,) = compress_memories(actor=alice, request=CompressRequest(session_id=session)).made
+    assert made.memory_ids == turns
+    with owner_scope(alice.owner_id):
+        lines = Memory.objects.get(pk=made.summary_id).text.splitlines()[1:]
+    quoted = [line.partition(" User: ")[2] for line in lines]
+    assert 3 <= len(quoted) <= 5
+    assert all(line.startswith("My uncle number ") for line in quoted)
+    assert sum(map(len, quoted)) <= sum(len(text) for _, text in TALK) // 4
+
+
+def test_questions_alone_are_quoted(alice: Actor, time: Stopped) -> None:
+    session, _ = say(
+        alice, "talk", ("user", "Where does Marta live?"), ("user", "When does Al sail to Faro?"), at=MONDAY
+    )
+    time.pass_(days=40)
+    (made,) = compress_memories(actor=alice, request=CompressRequest(session_id=session, least=2)).made
+    with owner_scope(alice.owner_id):
+        assert "When does Al sail to Faro?" in Memory.objects.get(pk=made.summary_id).text
+
+
 def test_undo_brings_all_of_it_back(alice: Actor, time: Stopped) -> None:
     ids = store(alice, *TEXTS)
     time.pass_(days=40)
