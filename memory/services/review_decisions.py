@@ -9,8 +9,18 @@ from datetime import datetime
 from typing import Any, Final
 from uuid import UUID
 
+from memory.crypto.keyring import keyring
 from memory.errors import Conflict, InvalidInput, LociError
-from memory.models import AuditEvent, EntitiesApart, Entity, ReviewItem, ReviewKind, ReviewState, owner_scope
+from memory.models import (
+    AuditEvent,
+    EntitiesApart,
+    Entity,
+    EntityMerge,
+    ReviewItem,
+    ReviewKind,
+    ReviewState,
+    owner_scope,
+)
 from memory.services.actors import Actor, Permission
 from memory.services.clock import now
 from memory.services.features import require_memory
@@ -30,7 +40,7 @@ from memory.services.review_memories import (
     supersede,
     take_fact_back,
 )
-from memory.services.review_payloads import edited
+from memory.services.review_payloads import edited, payload_hash
 from memory.services.reviews import Reviewed, shown, state_of, visible_review
 from memory.text import limits
 
@@ -42,7 +52,7 @@ DECISIONS: Final = ("approve", "reject", "snooze", "undo")
 class Decided:
     """What became of one item of several: the item, or the error that kept it as it was."""
 
-    item_id: UUID
+    item_id: UUID | str
     reviewed: Reviewed | None = None
     error: LociError | None = None
 
@@ -134,12 +144,30 @@ def undo(*, actor: Actor, item_id: UUID, version: int | None = None) -> Reviewed
         return _decide(actor, row, ReviewState.OPEN, "reopen", moment)
 
 
-def decide_many(*, actor: Actor, item_ids: Sequence[UUID], decision: str, until: Any = None) -> list[Decided]:
+def undo_merge_by_id(*, actor: Actor, merge_id: UUID) -> EntityMerge:
+    """Take a merge back as `undo_merge` does; the review item whose approval made it is open again.
+
+    Raises as `undo_merge`.
+    """
+    moment = now()
+    with change_graph(actor, now=moment):
+        made = undo_merge(actor=actor, merge_id=merge_id)
+        about = {"first": made.record["kept"], "second": str(made.merged_id)}
+        digest = payload_hash(keyring().of(actor.owner_id), ReviewKind.MERGE, about)
+        items = ReviewItem.objects.filter(kind=ReviewKind.MERGE, state=ReviewState.APPROVED, payload_hash=digest)
+        for item in items.select_for_update().order_by("pk"):
+            if (item.outcome or {}).get("merge") == str(made.pk):
+                item.outcome = None
+                _decide(actor, item, ReviewState.OPEN, "reopen", moment)
+        return made
+
+
+def decide_many(*, actor: Actor, item_ids: Sequence[UUID | str], decision: str, until: Any = None) -> list[Decided]:
     """Decide several items alike, each for itself; one that cannot be decided does not keep the others from it.
 
     Args:
         actor: a person, or an agent whose key may decide.
-        item_ids: between 1 and 100.
+        item_ids: between 1 and 100; what is no id is refused by itself, with `id.invalid`.
         decision: `approve`, `reject`, `snooze` or `undo`.
         until: until when, for `snooze`.
 
@@ -162,6 +190,9 @@ def decide_many(*, actor: Actor, item_ids: Sequence[UUID], decision: str, until:
     }
     results: list[Decided] = []
     for item_id in dict.fromkeys(item_ids):
+        if isinstance(item_id, str):
+            results.append(Decided(item_id, error=InvalidInput("This has to be an id.", code="id.invalid")))
+            continue
         try:
             results.append(Decided(item_id, reviewed=doing[decision](item_id)))
         except LociError as error:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any, Final
 
+from drf_spectacular.utils import PolymorphicProxySerializer
 from rest_framework import serializers
 
 from memory.api.serializers.base import PageQuery, Query, Strict
@@ -235,6 +236,21 @@ class EntitySerializer(ScopedSerializer):
     def get_properties(self, row: Any) -> dict[str, Any]:
         """Give the further facts."""
         return row.properties or {}
+
+
+class UntoldEntitySerializer(serializers.Serializer[Any]):
+    """One entity for a key that may not read: that it was changed, and nothing of what is known about it."""
+
+    closed = True
+
+    id = serializers.UUIDField()
+
+
+CHANGED_ENTITY: Final = PolymorphicProxySerializer(
+    component_name="ChangedEntity",
+    serializers=[EntitySerializer, UntoldEntitySerializer],
+    resource_type_field_name=None,
+)
 
 
 class EntityPageSerializer(serializers.Serializer[Any]):

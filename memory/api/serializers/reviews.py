@@ -7,7 +7,7 @@ from typing import Any
 from rest_framework import serializers
 
 from memory.api.serializers.base import ItemErrorSerializer, PageQuery, Strict
-from memory.api.serializers.fields import Identifier, JsonObject, Moment, Word, Words
+from memory.api.serializers.fields import Identifier, JsonObject, Moment, RawText, Word, Words
 from memory.models import ReviewKind, ReviewState
 from memory.services.actors import written_scope
 from memory.services.review_decisions import DECISIONS, MOST_AT_ONCE
@@ -44,7 +44,9 @@ class SnoozeSerializer(Strict):
 class DecideSerializer(Strict):
     """One decision for several items."""
 
-    ids = serializers.ListField(child=Identifier(), help_text=f"Between 1 and {MOST_AT_ONCE}.")
+    ids = serializers.ListField(
+        child=RawText(), help_text=f"Between 1 and {MOST_AT_ONCE}. One that is no id is refused by itself."
+    )
     decision = Word(DECISIONS)
     until = Moment(required=False, help_text="Until when, for `snooze`.")
 
@@ -101,7 +103,7 @@ class ReviewPageSerializer(serializers.Serializer[Any]):
 class DecidedSerializer(serializers.Serializer[Any]):
     """What became of one item of several."""
 
-    id = serializers.UUIDField()
+    id = serializers.CharField(help_text="As it was given; what is no id is cut to 64 characters.")
     outcome = serializers.CharField(help_text="`decided` or `refused`.")
     state = serializers.CharField(required=False)
     version = serializers.IntegerField(required=False)

@@ -12,6 +12,7 @@ from memory.api.idempotency import idempotent
 from memory.api.pagination import KeysetPagination
 from memory.api.serializers.base import PageQuery
 from memory.api.serializers.graph import (
+    CHANGED_ENTITY,
     AliasSerializer,
     EntityBodySerializer,
     EntityPageSerializer,
@@ -26,6 +27,7 @@ from memory.api.serializers.graph import (
     RelationPageSerializer,
     RelationQuery,
     RelationSerializer,
+    UntoldEntitySerializer,
 )
 from memory.api.serializers.memories import SHOWN_CHARACTERS, CountedMemorySerializer, MemoryPageSerializer
 from memory.api.serializers.merging import EntityChangeSerializer
@@ -105,7 +107,7 @@ class EntityView(LociView):
             permission=Permission.WRITE,
             rate="write",
             body=EntityChangeSerializer,
-            answers={204: None},
+            answers={200: CHANGED_ENTITY},
             problems=(409,),
         ),
         "DELETE": Action(id="delete_entity", permission=Permission.REVIEW, rate="write", answers={204: None}),
@@ -123,8 +125,9 @@ class EntityView(LociView):
         found, changes = path_id(entity_id), self.body(partial=True)
         if not changes:
             raise InvalidInput("Name at least one field to change.", code="change.empty")
-        change_entity(actor=self.actor, entity_id=found, changes=changes)
-        return Response(status=204)
+        row = change_entity(actor=self.actor, entity_id=found, changes=changes)
+        reads = Permission.READ in self.actor.permissions
+        return Response(EntitySerializer(row).data if reads else UntoldEntitySerializer(row).data)
 
     @idempotent
     def delete(self, request: Request, entity_id: str) -> Response:

@@ -24,8 +24,8 @@ from memory.api.views.base import LociView, path_id
 from memory.services.actors import UNSET, Permission
 from memory.services.graph.merging import list_merges, merge_two
 from memory.services.graph.searching import search_entities
-from memory.services.graph.unmerging import undo_merge
 from memory.services.resolution import find_duplicates, keep_apart
+from memory.services.review_decisions import undo_merge_by_id
 
 
 class DuplicatesView(LociView):
@@ -148,5 +148,7 @@ class UndoMergeView(LociView):
 
     @idempotent
     def post(self, request: Request, merge_id: str) -> Response:
-        """Take a merge back: both entities are what they were, and what was said since stays with the one kept."""
-        return Response(BriefMergeSerializer(undo_merge(actor=self.actor, merge_id=path_id(merge_id))).data)
+        """Take a merge back: both entities are what they were, and what was said since stays with the one kept. A
+        review item whose approval made it is open again.
+        """
+        return Response(BriefMergeSerializer(undo_merge_by_id(actor=self.actor, merge_id=path_id(merge_id))).data)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import Any, Final
 from uuid import UUID
 
 from rest_framework.request import Request
@@ -14,6 +14,7 @@ from memory.api.idempotency import idempotent
 from memory.api.pagination import KeysetPagination
 from memory.api.preconditions import etag, expected_version, outdated_is_412
 from memory.api.problems import item_error
+from memory.api.serializers.fields import parse_uuid
 from memory.api.serializers.reviews import (
     ApproveSerializer,
     DecidedManySerializer,
@@ -28,6 +29,8 @@ from memory.api.views.base import LociView, path_id
 from memory.services.actors import Permission
 from memory.services.review_decisions import Decided, approve, decide_many, reject, snooze, undo
 from memory.services.reviews import Reviewed, get_review, list_reviews, stored_review_version
+
+SHOWN_OF_NO_ID: Final = 64
 
 
 def _deciding(name: str, body: Any = None) -> Action:
@@ -161,9 +164,8 @@ class DecideView(LociView):
     def post(self, request: Request) -> Response:
         """Decide up to a hundred items alike, each for itself. One that cannot be decided is refused by itself."""
         values = self.body()
-        results = decide_many(
-            actor=self.actor, item_ids=values["ids"], decision=values["decision"], until=values.get("until")
-        )
+        ids = [parse_uuid(one) or one[:SHOWN_OF_NO_ID] for one in values["ids"]]
+        results = decide_many(actor=self.actor, item_ids=ids, decision=values["decision"], until=values.get("until"))
         shown = [_shown(one) for one in results]
         refused = sum(one["outcome"] == "refused" for one in shown)
         return Response({"decided": len(shown) - refused, "refused": refused, "results": shown})

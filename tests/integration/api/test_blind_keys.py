@@ -97,3 +97,9 @@ def test_the_schema_says_so(method: str, path: str, body: Any) -> None:
     # So that a whole answer is not a brief one as well.
     assert brief["additionalProperties"] is False
     assert "text" in whole["required"]
+
+
+def test_a_changed_entity_is_not_told(agent: Client, blind: Client) -> None:
+    entity = agent.json("post", "/graph/entities", {"name": "Renée", "type": "person"}).json()["id"]
+    response = blind.json("patch", f"/graph/entities/{entity}", {"importance": 0.9})
+    assert (response.status_code, response.json()) == (200, {"id": entity})

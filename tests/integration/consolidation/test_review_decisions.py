@@ -25,7 +25,7 @@ from memory.services.questions import RecallRequest
 from memory.services.recall import recall
 from memory.services.resolution import in_order, kept_apart
 from memory.services.retirement import delete_memory, erase_due, restore_memory
-from memory.services.review_decisions import approve, decide_many, reject, snooze, undo
+from memory.services.review_decisions import approve, decide_many, reject, snooze, undo, undo_merge_by_id
 from memory.services.reviews import get_review, list_reviews
 from tests.integration.consolidation.reviewing import doubt, fact, opened
 from tests.integration.graph.conftest import entity, memory, relate, time  # noqa: F401
@@ -253,6 +253,26 @@ def test_a_merge_is_done_undone_and_refused(alice: Actor) -> None:
     delete_entity(actor=alice, entity_id=first)
     assert code_of(lambda: approve(actor=alice, item_id=item.pk)) == "review.gone"
     assert reject(actor=alice, item_id=item.pk).state == "rejected"
+
+
+def test_undoing_a_merge_by_its_id_opens_its_item_again(alice: Actor) -> None:
+    item, *_ = merge_doubt(alice)
+    before = graph_of(alice)
+    other = opened(alice)
+    approve(actor=alice, item_id=other.pk)
+    made = approve(actor=alice, item_id=item.pk).item.outcome["merge"]
+    undo_merge_by_id(actor=alice, merge_id=UUID(made))
+    reviewed = get_review(actor=alice, item_id=item.pk)
+    assert (reviewed.state, reviewed.item.outcome, reviewed.item.decided_by, reviewed.item.version) == (
+        "open", None, "", 3,
+    )  # fmt: skip
+    assert graph_of(alice) == before
+    assert get_review(actor=alice, item_id=other.pk).state == "approved"
+    # It can be decided anew, and a merge that was taken back earlier opens nothing.
+    again = approve(actor=alice, item_id=item.pk).item.outcome["merge"]
+    assert code_of(lambda: undo_merge_by_id(actor=alice, merge_id=UUID(made))) == "merge.undone"
+    assert get_review(actor=alice, item_id=item.pk).state == "approved"
+    assert (again != made, undo(actor=alice, item_id=item.pk).state) == (True, "open")
 
 
 def test_the_newer_statement_takes_the_place_of_the_older_and_gives_it_back(alice: Actor) -> None:
