@@ -55,8 +55,8 @@ DAY: Final = timedelta(days=1)
 
 SYSTEM: Final = (
     "These memories of one person are to be replaced by one text. Write it in at most {sentences} sentences. Keep "
-    "people, decisions, facts, numbers and dates, and who said what; leave out what is said twice. Write in the language of "
-    "the memories, in the third person. Add nothing that they do not say. Write the text alone."
+    "people, decisions, facts, numbers and dates, and who said what; leave out what is said twice. Write in the "
+    "language of the memories, in the third person. Add nothing that they do not say. Write the text alone."
 )
 
 
