@@ -22,12 +22,16 @@ MOST_AT_ONCE: Final = 500
 
 @dataclass(slots=True)
 class BroughtBack:
-    """What came back: memories and relations, those that could not with the reason, and whether there is more."""
+    """What came back: memories and relations, those that could not with the reason, and whether there is more.
+
+    `next` is the last memory that was tried, after which the rest follows, where there is more.
+    """
 
     restored: int = 0
     relations: int = 0
     refused: list[dict[str, Any]] = field(default_factory=list)
     more: bool = False
+    next: UUID | None = None
 
 
 def restore_memories(*, actor: Actor, memory_ids: Sequence[UUID]) -> BroughtBack:
@@ -59,11 +63,17 @@ def restore_memories(*, actor: Actor, memory_ids: Sequence[UUID]) -> BroughtBack
     return found
 
 
-def restore_run(*, actor: Actor, run_id: UUID) -> BroughtBack:
+def restore_run(*, actor: Actor, run_id: UUID, after: UUID | None = None) -> BroughtBack:
     """Bring back what a run of consolidation or a purge has archived, and the relations that it has let go.
 
-    At most 500 memories come back at once, the oldest first; ask again while there are more. A memory that says what
-    another live one says by now stays in the archive, and so does a relation that has been replaced.
+    At most 500 memories are tried at once, the oldest first; while there are more, ask again with `after`, so that
+    those which cannot come back do not keep the rest from it. A memory that says what another live one says by now
+    stays in the archive, and so does a relation that has been replaced.
+
+    Args:
+        actor: who restores them.
+        run_id: of the run or purge.
+        after: the `next` of the answer before; from the first one on when left out.
 
     Raises:
         NotFound: `archive.unknown`, no run or purge of this id has taken anything that is still known of.
@@ -81,9 +91,12 @@ def restore_run(*, actor: Actor, run_id: UUID) -> BroughtBack:
         )
         if actor.readable is not None:
             taken = taken.filter(scope__in=actor.readable)
+        if after is not None:
+            taken = taken.filter(pk__gt=after)
         ids = list(taken.order_by("pk").values_list("pk", flat=True)[: MOST_AT_ONCE + 1])
     found = restore_memories(actor=actor, memory_ids=ids[:MOST_AT_ONCE]) if ids else BroughtBack()
     found.more = len(ids) > MOST_AT_ONCE
+    found.next = ids[MOST_AT_ONCE - 1] if found.more else None
     moments = {event.created_at for event in events if event.object_kind == "relation"}
     found.relations = _believe_again(actor, moments, run_id)
     return found

@@ -92,19 +92,20 @@ class _Work:
     done: set[UUID] = field(default_factory=set)
     expected: set[UUID] = field(default_factory=set)
 
-    @property
-    def statuses(self) -> list[str]:
-        """Only what is live can be archived; what is archived or superseded can be erased too."""
-        return [Status.LIVE, Status.SUPERSEDED, Status.ARCHIVED] if self.request.erase else [Status.LIVE]
+    def statuses(self, reason: str) -> list[str]:
+        """Give what can be taken: time archives what is live, a source takes its history along, erasing the archive."""
+        if self.request.erase:
+            return [Status.LIVE, Status.SUPERSEDED, Status.ARCHIVED]
+        return [Status.LIVE, Status.SUPERSEDED] if reason == FORGOTTEN else [Status.LIVE]
 
     def seen(self) -> QuerySet[Memory]:
         """Give what the actor may read."""
         rows: QuerySet[Memory] = Memory.objects.exclude(status=Status.ERASING)
         return rows if self.actor.readable is None else rows.filter(scope__in=self.actor.readable)
 
-    def within(self, rows: QuerySet[Memory]) -> QuerySet[Memory]:
-        """Limit rows to those that this purge may take."""
-        found = rows.filter(status__in=self.statuses)
+    def within(self, rows: QuerySet[Memory], reason: str) -> QuerySet[Memory]:
+        """Limit rows to those that this purge may take for a reason."""
+        found = rows.filter(status__in=self.statuses(reason))
         return found if self.actor.readable is None else found.filter(scope__in=self.actor.readable)
 
     def expect(self, ids: Iterable[UUID]) -> None:
@@ -188,7 +189,7 @@ def _number(value: Any, name: str, most: int) -> float:
 def _forget(work: _Work, condition: Q, reason: str) -> int:
     """Forget the memories that fit a condition, which is looked at again when they are locked."""
     with owner_scope(work.actor.owner_id):
-        rows = work.within(Memory.objects.filter(condition)).order_by("pk")
+        rows = work.within(Memory.objects.filter(condition), reason).order_by("pk")
         found = work.cut(list(rows.values_list("pk", flat=True)))
         if work.request.dry_run:
             work.expect(would_go_with(found) if work.request.erase else ())
@@ -200,7 +201,7 @@ def _forget_source(work: _Work, prefix: str) -> int:
     with owner_scope(work.actor.owner_id):
         # What was archived before still counts as forgotten with the rest.
         found = of_provenance(prefix, ring=keyring().of(work.actor.owner_id), rows=work.seen())
-        mine = set(work.within(Memory.objects.filter(pk__in=found.everything)).values_list("pk", flat=True))
+        mine = set(work.within(Memory.objects.filter(pk__in=found.everything), FORGOTTEN).values_list("pk", flat=True))
         named = work.cut([one for one in found.forgotten if one in mine])
         drawn = [one for one in found.drawn if one in mine and one not in work.done]
         if work.request.dry_run:
@@ -238,8 +239,8 @@ def _take(work: _Work, ids: Sequence[UUID], condition: Q, reason: str) -> int:
                 take_turn(at=work.moment)
             else:
                 take_turn_for(part, at=work.moment)
-            locked = work.within(Memory.objects.select_for_update().filter(condition, pk__in=part)).order_by("pk")
-            named = list(locked.values_list("pk", flat=True))
+            locked = work.within(Memory.objects.select_for_update().filter(condition, pk__in=part), reason)
+            named = list(locked.order_by("pk").values_list("pk", flat=True))
             if work.request.erase:
                 gone = erase_memories(
                     named, at=work.moment, actor=work.actor.label, reason=reason, event_id=work.purged.id

@@ -51,7 +51,8 @@ def archive_memory(*, actor: Actor, memory_id: UUID, reason: str = "archived", v
 def restore_memory(*, actor: Actor, memory_id: UUID) -> Memory:
     """Bring an archived memory back, or one that a contradiction retired, or undo an erasure that has not happened yet.
 
-    It counts as a use. A statement that was retired holds without the end that it got then.
+    It counts as a use. A statement that was retired holds without the end that it got then; one that was archived after
+    it was retired is history again, and no use.
 
     Raises:
         NotFound: not there, hidden, or erased.
@@ -63,13 +64,15 @@ def restore_memory(*, actor: Actor, memory_id: UUID) -> Memory:
         row = visible_memory(actor, memory_id)
         if not _restorable(row):
             return row
+        if _was_retired(row):
+            return _back_to_history(actor, memory_id)
         ready = make_ready(draft_of(row, {}), ring=keyring().of(actor.owner_id))
     embedded = embed_texts([ready.embeddable])
     moment = now()
     with owner_scope(actor.owner_id):
         take_turn_for([memory_id], at=moment)
         row = visible_memory(actor, memory_id, lock=True)
-        if not _restorable(row):
+        if not _restorable(row) or _was_retired(row):
             return row
         if row.status == Status.SUPERSEDED:
             _reinstate(row, actor, moment)
@@ -86,6 +89,25 @@ def restore_memory(*, actor: Actor, memory_id: UUID) -> Memory:
 def _restorable(row: Memory) -> bool:
     contradicted = row.status == Status.SUPERSEDED and row.archive_reason == CONTRADICTED
     return contradicted or row.status in (Status.ARCHIVED, Status.ERASING)
+
+
+def _was_retired(row: Memory) -> bool:
+    """Tell whether a memory was history before it was archived or deleted."""
+    return row.status != Status.SUPERSEDED and row.retracted_at is not None
+
+
+def _back_to_history(actor: Actor, memory_id: UUID) -> Memory:
+    """Make an archived memory the history again that it was, within the owner's scope."""
+    row = visible_memory(actor, memory_id, lock=True)
+    if not _restorable(row) or not _was_retired(row):
+        return row
+    latest = MemoryVersion.objects.filter(memory_id=row.pk, reason__in=[CONTRADICTED, "restored"]).order_by("-number")
+    reason = latest.values_list("reason", flat=True).first()
+    row.archive_reason = CONTRADICTED if reason == CONTRADICTED else "superseded"
+    row.status, row.archived_at, row.erase_at, row.updated_at = Status.SUPERSEDED, row.retracted_at, None, now()
+    row.save(update_fields=["status", "archived_at", "archive_reason", "erase_at", "updated_at"])
+    _audit(actor, "restore", row, "")
+    return row
 
 
 def _reinstate(row: Memory, actor: Actor, moment: datetime) -> None:

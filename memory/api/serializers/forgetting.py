@@ -55,6 +55,7 @@ class RestoreSerializer(Strict):
         child=Identifier(), required=False, help_text=f"Between 1 and {MOST_AT_ONCE} archived memories."
     )
     run = Identifier(required=False, help_text="The id of a run of consolidation or of a purge.")
+    after = Identifier(required=False, help_text="With `run`: the `next` of the answer before.")
 
 
 class RefusedRestoreSerializer(ItemErrorSerializer):
@@ -69,7 +70,8 @@ class BroughtBackSerializer(serializers.Serializer[Any]):
     restored = serializers.IntegerField(help_text="Memories that are live now.")
     relations = serializers.IntegerField(help_text="Relations that are believed again.")
     refused = RefusedRestoreSerializer(many=True)
-    more = serializers.BooleanField(help_text="There is more of this run; ask again.")
+    more = serializers.BooleanField(help_text="There is more of this run; ask again with `after`.")
+    next = serializers.UUIDField(allow_null=True, help_text="The last memory tried, where there is more.")
 
 
 class FadingSerializer(serializers.Serializer[Any]):

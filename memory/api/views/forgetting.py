@@ -62,14 +62,14 @@ class RestoreMemoriesView(LociView):
 
     @idempotent
     def post(self, request: Request) -> Response:
-        """Bring back some archived memories, or up to 500 of what one run of consolidation or purge has archived. One
-        that cannot come back is listed and does not keep the others from it.
+        """Bring back some archived memories, or up to 500 of what one run of consolidation or purge has archived, the
+        next ones `after` the last. One that cannot come back is listed and does not keep the others from it.
         """
         values = self.body()
-        if len(values) != 1:
-            raise InvalidInput("Name either `ids` or `run`.", code="restore.empty")
+        if ("run" in values) == ("ids" in values) or {"ids", "after"} <= set(values):
+            raise InvalidInput("Name either `ids` or `run`, with which `after` goes.", code="restore.empty")
         if "run" in values:
-            found = restore_run(actor=self.actor, run_id=values["run"])
+            found = restore_run(actor=self.actor, run_id=values["run"], after=values.get("after"))
         else:
             found = restore_memories(actor=self.actor, memory_ids=values["ids"])
         return Response(asdict(found))

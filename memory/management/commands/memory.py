@@ -75,11 +75,11 @@ class Command(BaseCommand):
     def _restore(self, actor: Actor, options: dict[str, Any]) -> None:
         total = BroughtBack(more=True)
         while total.more:
-            found = restore_run(actor=actor, run_id=options["id"])
+            found = restore_run(actor=actor, run_id=options["id"], after=total.next)
             total.restored += found.restored
             total.relations += found.relations
-            # Those that cannot come back are met again each time.
-            total.refused, total.more = found.refused, found.more and found.restored > 0
+            total.refused += found.refused
+            total.more, total.next = found.more, found.next
         lines = [f"{total.restored} memories and {total.relations} relations are back."]
         if total.refused:
             lines.append(f"{len(total.refused)} stay in the archive: others say the same by now.")

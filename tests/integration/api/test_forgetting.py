@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from memory.models import Memory, owner_scope
+from memory.services import bringing_back
 from memory.services.clock import now
 from tests.integration.api.conftest import Client, problem, remember
 
@@ -32,8 +33,26 @@ def test_a_purge_by_source_and_back(agent: Client, stranger: Client) -> None:
     assert {item["archive_reason"] for item in archive} == {"purge.provenance"}
     problem(stranger.json("post", "/memories/restore", {"run": did["id"]}), 404, "archive.unknown")
     back = agent.json("post", "/memories/restore", {"run": did["id"]}).json()
-    assert back == {"restored": 2, "relations": 0, "refused": [], "more": False}
+    assert back == {"restored": 2, "relations": 0, "refused": [], "more": False, "next": None}
     assert len(listed(agent)) == 3
+
+
+def test_what_cannot_come_back_does_not_keep_the_rest_from_it(agent: Client, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(bringing_back, "MOST_AT_ONCE", 2)
+    for number in range(5):
+        remember(agent, f"number {number}", source="user:al")
+    did = agent.json("post", "/memories/purge", {"provenance": "user:al"}).json()
+    for number in range(3):
+        remember(agent, f"number {number}")
+    pages: list[Any] = []
+    after = None
+    while not pages or pages[-1]["more"]:
+        body = {"run": did["id"]} if after is None else {"run": did["id"], "after": after}
+        pages.append(agent.json("post", "/memories/restore", body).json())
+        after = pages[-1]["next"]
+    assert [(page["restored"], len(page["refused"])) for page in pages] == [(0, 2), (1, 1), (1, 0)]
+    assert {one["code"] for page in pages for one in page["refused"]} == {"memory.duplicate"}
+    assert listed(agent) == {f"number {number}" for number in range(5)}
 
 
 def test_some_that_are_named(agent: Client) -> None:
@@ -78,6 +97,12 @@ def test_a_purge_under_a_key_is_done_once(agent: Client) -> None:
         ("restore", {}, "restore.empty"),
         ("restore", {"ids": [], "run": "0190aaaa-0000-7000-8000-000000000000"}, "restore.empty"),
         ("restore", {"ids": []}, "batch.size"),
+        ("restore", {"ids": ["0190aaaa-0000-7000-8000-000000000000"], "after": "x"}, "id.invalid"),
+        (
+            "restore",
+            {"ids": ["0190aaaa-0000-7000-8000-000000000000"], "after": "0190aaaa-0000-7000-8000-000000000000"},
+            "restore.empty",
+        ),
         ("restore", {"run": "x"}, "id.invalid"),
     ],
 )

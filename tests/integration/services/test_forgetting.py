@@ -16,7 +16,9 @@ from memory.services import clock
 from memory.services.actors import Actor
 from memory.services.bringing_back import restore_memories, restore_run
 from memory.services.changes import change_memory
+from memory.services.consolidation.derived import supersede
 from memory.services.drafts import Draft
+from memory.services.facts import facts
 from memory.services.forgetting import (
     PurgeRequest,
     decay_episodic,
@@ -323,6 +325,36 @@ class TestBringingBack:
         assert texts(alice) == {"The ferry was late.", "Takes the ferry."}
         assert len(recall(actor=alice, request=RecallRequest(query="ferry")).hits) == 2
         assert restore_run(actor=alice, run_id=purged.id).restored == 0
+
+    def test_history_goes_with_its_source_and_comes_back_as_history(self, alice: Actor, time: SetClock) -> None:
+        said = turn(alice, "I moved to Porto.", source="user:al/chat")
+        old = drawn(alice, "Lives in Porto.", said)
+        stated = stored(alice, "Lives in Faro.", kind="fact", source="user:al")
+        stored(alice, "Lives in Lisbon.", kind="fact", source="user:bo")
+        with owner_scope(alice.owner_id):
+            for row in Memory.objects.filter(pk__in=[old, stated]):
+                supersede(row, moment=NOW)
+        assert len(facts(actor=alice, superseded=True)) == 3
+        would = forget_by_provenance(actor=alice, prefix="user:al", dry_run=True)
+        time.moment += timedelta(hours=1)
+        purged = forget_by_provenance(actor=alice, prefix="user:al")
+        assert (purged.provenance, purged.drawn) == (would.provenance, would.drawn) == (2, 1)
+        assert [fact.memory.text for fact in facts(actor=alice, superseded=True)] == ["Lives in Lisbon."]
+        assert restore_run(actor=alice, run_id=purged.id).restored == 3
+        assert texts(alice, Status.SUPERSEDED) == {"Lives in Porto.", "Lives in Faro."}
+        assert {fact.memory.text for fact in facts(actor=alice)} == {"Lives in Lisbon."}
+        assert len(facts(actor=alice, superseded=True)) == 3
+        with owner_scope(alice.owner_id):
+            row = Memory.objects.get(pk=stated)
+            assert (row.archive_reason, row.archived_at, row.retracted_at) == ("superseded", NOW, NOW)
+
+    def test_what_time_archives_is_live_only(self, alice: Actor, time: SetClock) -> None:
+        memory_id = stored(alice, "Was so.", expires_at=NOW + timedelta(minutes=1))
+        with owner_scope(alice.owner_id):
+            supersede(Memory.objects.get(pk=memory_id), moment=NOW)
+        time.moment += timedelta(hours=1)
+        assert purge_expired(actor=alice).expired == 0
+        assert texts(alice, Status.SUPERSEDED) == {"Was so."}
 
     def test_what_is_said_again_meanwhile_stays_archived(self, alice: Actor, time: SetClock) -> None:
         first = stored(alice, "Tea is warm.", source="user:al")
