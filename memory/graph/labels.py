@@ -20,6 +20,18 @@ SINGLE_VALUED: Final = frozenset(
 OPPOSITES: Final = {"likes": "dislikes", "dislikes": "likes"}
 """Labels that deny each other: the one that began later ends the other between the same two entities."""
 
+SYNONYMS: Final = {
+    other: label
+    for label, others in {
+        "reports_to": "has_boss has_manager has_supervisor has_lead has_team_lead managed_by supervised_by manager",
+        "works_at": "employed_by employed_at works_for has_employer employer",
+        "married_to": "has_wife has_husband has_spouse spouse wife husband",
+        "lives_in": "resides_in lives_at living_in has_home",
+    }.items()
+    for other in others.split()
+}
+"""Other words for labels of which one target holds at a time, with the one label that drawn relations get."""
+
 _BETWEEN: Final = re.compile(r"[\s_-]+")
 _CAMEL: Final = re.compile(r"(?<=[a-z0-9])(?=[A-Z])")
 
@@ -45,6 +57,11 @@ def checked_label(label: object, *, field: str = "label") -> str:
 def snake_case(text: str) -> str:
     """Write words in lower case, joined by underscores."""
     return _BETWEEN.sub("_", _CAMEL.sub("_", unicodedata.normalize("NFKC", text).strip()).casefold()).strip("_")
+
+
+def preferred(label: str) -> str:
+    """Give the label that stands for all that mean the same, so that two of them do not hold side by side."""
+    return SYNONYMS.get(label, label)
 
 
 def label_hash(ring: OwnerRing, label: str) -> int:

@@ -9,9 +9,10 @@ from memory.consolidation.extraction.clause import Clause
 from memory.consolidation.extraction.drafts import HEALTH, IDENTITY, LIKING, PLACE, RELATED, TRADE, TRAIT, Draft
 from memory.consolidation.extraction.values import is_vague, several, trimmed
 from memory.consolidation.extraction.words.noise import NOISE
-from memory.consolidation.extraction.words.people import RELATIVES, SPOUSES
+from memory.consolidation.extraction.words.people import LEADING, RELATIVES, kin_label
 from memory.consolidation.extraction.words.things import NATIONAL, ORGANIZATIONS, PLACES
 from memory.consolidation.extraction.words.verbs import DIETS, OCCUPATIONS
+from memory.graph.labels import SINGLE_VALUED
 from memory.text.timewords import CALENDAR_WORDS
 
 _NAME: Final = r"((?-i:[A-Z])[\w'-]*(?:\s(?-i:[A-Z])[\w'-]*){0,3})"
@@ -55,7 +56,7 @@ _APPOSED: Final = re.compile(
 )
 _OURS: Final = re.compile(
     r"(?:my|our)\s+((?:\w+\s+)?[\w-]+(?:\s+(?:manager|lead|engineer|owner|partner|student))?)\s*(?:\Z|"
-    r"[,.!;]|and\b|in\b|at\b)",
+    r"[,.!;]|and\b|in\b|at\b|any\s?(?:more|longer)\b)",
     re.IGNORECASE,
 )
 _AFRAID: Final = re.compile(r"(?:afraid|scared|terrified)\s+of\s+(.+)", re.IGNORECASE | re.DOTALL)
@@ -119,9 +120,11 @@ def _places(clause: Clause) -> list[Draft]:
     if match := _FROM.match(clause.tail):
         return [Draft(TRAIT, "comes_from", match[1], sign, single=sign > 0, label="comes_from" if sign > 0 else "")]
     if match := _BASED.match(clause.tail):
-        return [Draft(PLACE, "lives_in", match[1], sign, single=sign > 0, label="lives_in" if sign > 0 else "")]
-    if (match := _EMPLOYED.match(clause.tail)) and sign > 0:
-        return [Draft(TRADE, "works_at", match[1], single=True, label="works_at", target_type="organization")]
+        label = "lives_in" if sign > 0 or clause.ended else ""
+        return [Draft(PLACE, "lives_in", match[1], sign, single=sign > 0, label=label, ended=clause.ended)]
+    if (match := _EMPLOYED.match(clause.tail)) and (sign > 0 or clause.ended):
+        base = Draft(TRADE, "works_at", match[1], sign, single=sign > 0, label="works_at", ended=clause.ended)
+        return [base.but(target_type="organization")]
     return []
 
 
@@ -209,15 +212,19 @@ def _trade(clause: Clause) -> list[Draft]:
 def _ours(clause: Clause) -> list[Draft]:
     """Read "Lotte Asmussen is our product manager", "Jule is my sister"."""
     match = _OURS.match(clause.tail)
-    if match is None or clause.negated or clause.subject.own:
+    if match is None or (clause.negated and not clause.ended) or clause.subject.own:
         return []
+    sign = -1 if clause.ended else 1
     role = match[1].strip().casefold()
-    last = role.split()[-1]
-    if last in RELATIVES and (len(role.split()) == 1 or RELATIVES[last] not in ("boss", "coach", "assistant")):
+    last = "boss" if role in LEADING else role.split()[-1]
+    if last in RELATIVES and (
+        role in LEADING or len(role.split()) == 1 or RELATIVES[last] not in ("boss", "coach", "assistant")
+    ):
         kind = RELATIVES[last]
-        label = "married_to" if kind in SPOUSES else f"has_{kind}"
-        return [Draft(RELATED, "role", role, label=f"of:{label}", target_type="person")]
-    base = Draft(RELATED, "role", role, label="of:works_with", target_type="person")
+        label = kin_label(kind)
+        base = Draft(RELATED, "role", role, sign, label=f"of:{label}", target_type="person", ended=clause.ended)
+        return [base.but(single=label in SINGLE_VALUED and sign > 0)]
+    base = Draft(RELATED, "role", role, sign, label="of:works_with", target_type="person", ended=clause.ended)
     return [base] if _is_trade(role) or last in ("dba", "lead", "manager", "sre") else []
 
 

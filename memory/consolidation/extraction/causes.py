@@ -8,6 +8,7 @@ from typing import Final, NamedTuple
 from memory.consolidation.extraction.clause import Subject, without_openings
 from memory.consolidation.extraction.voice import agreeing, retold, statement
 from memory.consolidation.extraction.words.openings import HYPOTHETICAL, TO_SOMEBODY
+from memory.consolidation.extraction.words.verbs import TURNING_POINTS
 
 LEAST_WORDS: Final = 3
 
@@ -97,7 +98,8 @@ def _parts(said: str, before: str) -> tuple[str, str] | None:
 def _is_whole(part: str) -> bool:
     """Tell whether one side says by itself what is meant."""
     words = part.split()
-    if len(words) < LEAST_WORDS or words[-1].casefold() in _HANGING or "?" in part:
+    brief = len(words) == LEAST_WORDS - 1 and words[0] in ("I", "We", "we") and words[1] in TURNING_POINTS
+    if (len(words) < LEAST_WORDS and not brief) or words[-1].casefold() in _HANGING or "?" in part:
         return False
     return not (_POINTING.match(part) or TO_SOMEBODY.search(part))
 

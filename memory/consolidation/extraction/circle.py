@@ -7,21 +7,23 @@ from typing import Final, NamedTuple
 
 from memory.consolidation.extraction.words.noise import NOISE
 from memory.consolidation.extraction.words.openings import ADVERBS
-from memory.consolidation.extraction.words.people import PETS, RELATIVES, SPOUSES
+from memory.consolidation.extraction.words.people import LEADING, PETS, RELATIVES, kin_label
 from memory.consolidation.extraction.words.things import NATIONAL
 from memory.text.timewords import CALENDAR_WORDS
 
 GROWN: Final = {"puppy": "dog", "pup": "dog", "kitten": "cat", "kitty": "cat", "bunny": "rabbit", "pony": "horse"}
 """What young animals become, and pet names for them: whoever spoke of a puppy speaks of a dog later."""
 
-_NAME: Final = r"(?P<name>(?-i:[A-Z])[\w-]+(?:\s(?-i:[A-Z])[\w-]+)?)"
+_NAME: Final = r"(?P<name>(?:(?-i:Dr|Prof|Mrs|Mr|Ms)\.?\s)?(?-i:[A-Z])[\w-]+(?:\s(?-i:[A-Z])[\w-]+)?)"
 _RELATIVE: Final = re.compile(
     rf"\b(?:my|our)\s+(?:(?:older|younger|elder|big|little|twin|best|old|eldest|youngest|oldest|late|"
     rf"good|close|new)\s+)?"
-    rf"(?P<kind>{'|'.join(sorted(RELATIVES, key=len, reverse=True))})(?:,\s*|\s+(?:is\s+)?(?:named|"
+    rf"(?P<kind>{'|'.join(sorted({*RELATIVES, *LEADING}, key=len, reverse=True))})(?P<link>,\s*|\s+(?:is\s+)?(?:named|"
     rf"called)\s+|'s\s+name\s+is\s+|\s+is\s+|\s+){_NAME}",
     re.IGNORECASE,
 )
+_IS: Final = re.compile(r"\b(?:is|was|are)\s+\Z")
+_FORMER: Final = re.compile(r"\w+\s+(?:old|late)\b", re.IGNORECASE)
 _PET: Final = re.compile(
     rf"\b(?P<whose>my|our|an?|new|the|her|his|"
     rf"their)\s+(?:[\w-]+\s+){{0,2}}?(?P<kind>{'|'.join(sorted(PETS, key=len, reverse=True))})"
@@ -50,9 +52,13 @@ def circle(text: str) -> list[Kin]:
     """List the named people and animals that are said to belong to the speaker, in order, at most ten."""
     found: list[Kin] = []
     for match in _RELATIVE.finditer(text):
-        kind = RELATIVES[match["kind"].casefold()]
-        label = "married_to" if kind in SPOUSES else f"has_{kind}"
-        _add(found, match, kind, label, is_pet=False)
+        kind = RELATIVES.get(" ".join(match["kind"].casefold().split()), "boss")
+        if (match["link"].startswith(",") and _IS.search(text[: match.start()])) or (
+            kind == "boss" and _FORMER.match(match.group())
+        ):
+            # "John is my dentist, Jane my doctor" names no dentist Jane; an old boss is none now.
+            continue
+        _add(found, match, kind, kin_label(kind), is_pet=False)
     for match in _PET.finditer(text):
         named = any(word in match["link"].casefold() for word in ("named", "called", "name is"))
         mine = match["whose"].casefold() in ("my", "our")

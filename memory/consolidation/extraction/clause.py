@@ -31,6 +31,8 @@ _NEGATED: Final = re.compile(
     re.IGNORECASE | re.DOTALL,
 )
 _WORD: Final = re.compile(r"\A([\w'-]+)\s*(.*)\Z", re.DOTALL)
+_NO_LONGER: Final = re.compile(r"no\s+longer\s+(.+)\Z", re.IGNORECASE | re.DOTALL)
+_ANY_MORE: Final = re.compile(r"\b(?:anymore|any more|any longer)\b", re.IGNORECASE)
 _THIRD_FORMS: Final = frozenset(
     [
         "loves",
@@ -180,7 +182,8 @@ def _relative(match: re.Match[str], speaker: Subject) -> tuple[Subject, str] | N
         return None
     said = f"{possessive(speaker.said)} {described}" + (f" {name}" if name else "")
     entity = name or f"{possessive(speaker.entity)} {word}"
-    return Subject(said, entity, relation=kind), match[5]
+    former = kind == "boss" and (match[2] or "").strip().casefold() in ("old", "late")
+    return Subject(said, entity, relation="" if former else kind), match[5]
 
 
 def _verb(subject: Subject, rest: str) -> Clause | None:
@@ -230,6 +233,8 @@ def _positive(subject: Subject, adverbs: str, rest: str, unsure: bool) -> Clause
         told = third_person(base)
     else:
         told = {"were": "was"}.get(form, form) if not subject.plural else form
+    if base == "be" and tense == "present" and (gone := _NO_LONGER.match(tail)):
+        return Clause(subject, base, tense, f"{adverbs}{told} no longer", gone[1], True, True, unsure)
     if base == "be":
         more, tail, doubt = _adverbs(tail)
         told, unsure = f"{told} {more}".strip(), unsure or doubt
@@ -272,14 +277,14 @@ def _negative(subject: Subject, adverbs: str, match: re.Match[str], unsure: bool
             return Clause(subject, eaten[1].casefold(), "present", told, eaten[2], negated=True, unsure=unsure)
         return None
     if denial.partition(" ")[0] in ("am", "is", "isn't", "are", "aren't"):
-        return Clause(
-            subject, "be", "present", f"{adverbs}is not", f"{more}{rest}", negated=True, unsure=unsure or doubt
-        )
+        told = f"{adverbs}{'are' if subject.plural else 'is'} not"
+        ended = _ANY_MORE.search(rest) is not None
+        return Clause(subject, "be", "present", told, f"{more}{rest}", True, ended, unsure or doubt)
     word = _WORD.match(rest)
     known = FORMS.get(word[1].casefold()) if word else None
     if word is None or known is None or denial.startswith(("was", "ha", "did")):
         return None
-    ended = denial == "no longer" or re.search(r"\b(?:anymore|any more|any longer)\b", word[2]) is not None
+    ended = denial == "no longer" or _ANY_MORE.search(word[2]) is not None
     verb = word[1].casefold()
     if denial in ("no longer", "never"):
         told = f"{denial} {more}{third_person(known[0]) if not subject.plural else verb}"

@@ -10,7 +10,7 @@ from datetime import datetime
 from typing import Any, Final
 
 from memory.errors import InvalidInput, TooLarge
-from memory.graph.labels import checked_label
+from memory.graph.labels import checked_label, preferred
 from memory.models import EntityType
 from memory.text.limits import checked_moment, is_blank, normalise_category
 
@@ -92,9 +92,9 @@ def category(value: Any) -> str:
 
 
 def label(value: Any) -> str:
-    """Give a label in its one spelling; one that cannot be used gives an empty one."""
+    """Give a label in its one spelling and for its synonyms; one that cannot be used gives an empty one."""
     try:
-        return checked_label(line(value, most=100))
+        return preferred(checked_label(line(value, most=100)))
     except (InvalidInput, TooLarge):
         return ""
 

@@ -18,6 +18,7 @@ from memory.consolidation.extraction.runs import inner_capitals
 from memory.consolidation.extraction.sentences import MAX_CHARACTERS, Sentence, readable, sentences
 from memory.consolidation.extraction.special import findings, remembered, slash_command
 from memory.consolidation.extraction.statements import draw_statements, is_command, keep_draft, kin_statement
+from memory.graph.labels import SINGLE_VALUED
 from memory.ports import Extract, ExtractedCause, ExtractedEvent, ExtractedRelation, Passage
 from memory.text.languages import possible_languages
 
@@ -144,7 +145,7 @@ def _draw_circle(gathered: Gathered, reading: Reading) -> None:
             if person is None or gathered.entity(reading, mention, importance=0.6) is None:
                 continue
             text = kin_statement(reading.speaker, kin.name, kin.kind)
-            single = kin.label == "married_to"
+            single = kin.label in SINGLE_VALUED
             # A dog and a cat may bear one name.
             value = f"{GROWN.get(kin.kind, kin.kind)} {kin.name}" if kin.is_pet else kin.name
             draft = Draft(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Final
 
 from memory.consolidation.extraction.clause import Clause, Subject, read_clause, without_closings, without_openings
@@ -24,7 +25,9 @@ from memory.consolidation.extraction.special import (
 from memory.consolidation.extraction.values import normal, one_of
 from memory.consolidation.extraction.voice import possessive, retold, statement
 from memory.consolidation.extraction.words.openings import HYPOTHETICAL, REPORTING, TO_SOMEBODY
+from memory.consolidation.extraction.words.people import kin_label
 from memory.consolidation.extraction.words.verbs import MAKING
+from memory.graph.labels import SINGLE_VALUED
 from memory.graph.names import canonical
 from memory.ports import Claim, ExtractedFact, ExtractedRelation
 from memory.text.dates import find_spans
@@ -109,7 +112,9 @@ def _relate_kin(gathered: Gathered, reading: Reading, sentence: Sentence, subjec
     speaker = gathered.entity(reading, Mention(reading.speaker.entity, "person", 0, 0), importance=0.7)
     if speaker is None:
         return
-    label = "married_to" if subject.relation in ("wife", "husband", "spouse") else f"has_{subject.relation}"
+    unnamed = subject.entity.startswith(f"{possessive(reading.speaker.entity)} ")
+    # One whose name is not told must not take the place of one who is known.
+    label = f"has_{subject.relation}" if unnamed else kin_label(subject.relation)
     gathered.relation(reading, _relation(reading, sentence, speaker, label, subject.entity, weight=0.8))
 
 
@@ -140,6 +145,9 @@ def keep_draft(
         claim = Claim(
             subject=person, attribute=draft.attribute, value=value, polarity=draft.polarity, single=draft.single
         )
+        if target and draft.label.removeprefix("of:") in SINGLE_VALUED and draft.label.startswith("of:"):
+            # "Alice is my boss" claims of the speaker what "my boss is Alice" does.
+            claim = replace(claim, subject=target, attribute=draft.label[3:], value=normal(person))
     span = when(sentence.text, moment=reading.moment) if draft.attribute in ("lives_in", "works_at") else None
     begins = span.starts_at if span and span.starts_at <= reading.moment else None
     gathered.fact(
@@ -187,7 +195,8 @@ def _relate(
     if label.startswith("of:"):
         speaker = gathered.entity(reading, Mention(reading.speaker.entity, "person", 0, 0), importance=0.7)
         if speaker:
-            gathered.relation(reading, _relation(reading, sentence, speaker, label[3:], person, weight=0.8))
+            of = _relation(reading, sentence, speaker, label[3:], person, weight=0.8, ended=draft.ended)
+            gathered.relation(reading, of)
         return speaker
     wanted = normal(draft.target or draft.value)
     meant = next((mention for mention in mentions if normal(mention.name) == wanted), None)

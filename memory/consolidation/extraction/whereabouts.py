@@ -142,9 +142,11 @@ def reports(clause: Clause) -> list[Draft]:
     """Read whom somebody reports to."""
     match = re.match(r"to\s+(.+)", clause.tail, re.DOTALL)
     boss = proper(match[1]) if match else ""
-    if not boss or clause.tense not in ("present", "going") or clause.negated:
+    gone = clause.ended or clause.tense == "former"
+    if not boss or clause.tense not in ("present", "going", "former") or (clause.negated and not gone):
         return []
-    return [Draft(TRADE, "reports_to", boss, single=True, label="reports_to", target_type="person")]
+    base = Draft(TRADE, "reports_to", boss, single=True, label="reports_to", target_type="person")
+    return [base.but(polarity=-1, single=False, ended=True) if gone else base]
 
 
 def proper(text: str) -> str:

@@ -98,7 +98,19 @@ RELATIVES: Final[dict[str, str]] = {
     }.items()
     for form in forms.split()
 }  # fmt: skip
+LEADING: Final = frozenset({"line manager", "team lead", "team leader", "tech lead", "direct manager", "direct boss"})
+"""Who leads, in two words."""
+
 SPOUSES: Final = frozenset({"wife", "husband", "spouse"})
+PARTNERS: Final = SPOUSES | {"partner", "fiance", "fiancee", "girlfriend", "boyfriend"}
+
+
+def kin_label(kind: str) -> str:
+    """Give the label that leads to somebody of the circle: one for all who are married, one for all who lead."""
+    if kind in SPOUSES:
+        return "married_to"
+    return "reports_to" if kind == "boss" else f"has_{kind}"
+
 
 PETS: Final = word_set("""
     dog dogs puppy puppies pup pups cat cats kitten kittens kitty rabbit rabbits bunny hamster hamsters parrot parrots

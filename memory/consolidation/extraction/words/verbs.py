@@ -38,6 +38,8 @@ def _forms() -> dict[str, tuple[str, Tense]]:
         found[base] = (base, "present")
     found |= dict.fromkeys(("am", "is", "are"), ("be", "present"))
     found["preferring"] = ("prefer", "going")
+    # Told of what somebody did far more often than of what he does.
+    found["quit"] = ("quit", "past")
     return found
 
 

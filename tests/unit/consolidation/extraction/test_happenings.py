@@ -99,3 +99,20 @@ def test_what_does_not_say_what_led_to_what(said: str) -> None:
 def test_the_entities_that_cause_and_effect_are_about() -> None:
     (link,) = draw("I left Acme Logistics because Henrik Oelze was promoted.").causes
     assert (link.cause_entity, link.effect_entity) == ("Henrik Oelze", "Acme Logistics")
+
+
+@pytest.mark.parametrize(
+    ("said", "effect"),
+    [
+        ("We moved because the commute took two hours.", "Ana and others moved."),
+        ("I quit because the commute took two hours.", "Ana quit."),
+    ],
+    ids=str,
+)
+def test_an_effect_of_two_words(said: str, effect: str) -> None:
+    (cause,) = draw(said).causes
+    assert (cause.cause, cause.effect) == ("The commute took two hours.", effect)
+
+
+def test_two_words_that_tell_no_turn_are_no_effect() -> None:
+    assert draw("I did because the commute took two hours.").causes == ()
