@@ -9,7 +9,7 @@ from uuid import UUID
 
 from memory.errors import InvalidInput
 from memory.ids import new_id
-from memory.models import Kind, Memory, Status, owner_scope
+from memory.models import Kind, Memory, Status, SummaryLevel, owner_scope
 from memory.providers.composition import llm_judge, reranker
 from memory.recall import fallback
 from memory.recall.decomposition import interleave
@@ -20,6 +20,7 @@ from memory.recall.pipeline import Ranked, Ranking, rank
 from memory.recall.profiles import RecallProfile
 from memory.recall.query import Query
 from memory.recall.reranking import EXTERNAL, OpenedHit, rescored, wanted
+from memory.recall.resting import BREADTH, Found, rests_on, without_retold
 from memory.services.actors import Actor, Permission
 from memory.services.explanations import keep_explanation
 from memory.services.features import require_memory
@@ -137,15 +138,25 @@ def _hits(query: Query, ranked: Sequence[Ranked], limit: int) -> list[Hit]:
     rows: dict[UUID, Memory] = {}
     shown: list[Distinct] = []
     past = query.filters.past is not None
+    words = set(query.words.values())
+    summaries = [one.candidate.memory_id for one in ranked if one.candidate.kind == Kind.SUMMARY]
+    # One query, and none where no summary was found.
+    sources = rests_on(query.owner_id, summaries) if summaries and len(ranked) > 1 else {}
     for start, end in ((0, limit), (limit, limit + SPARE)):
         if len(shown) < limit:
             rows |= _rows(query, [one.candidate.memory_id for one in ranked[start:end]])
             shown = distinct(
                 [_saying(rows[one], past) for one in (hit.candidate.memory_id for hit in ranked) if one in rows]
             )
-    words = set(query.words.values())
+            if sources:
+                found = {one.memory_id: _found(rows[one.memory_id], words) for one in shown}
+                shown = without_retold(shown, found, sources)
     by_id = {one.candidate.memory_id: one for one in ranked}
     return [_hit(rows[one.memory_id], by_id[one.memory_id], words, tuple(one.also)) for one in shown[:limit]]
+
+
+def _found(row: Memory, words: set[str]) -> Found:
+    return Found(_matched(row, words), BREADTH[SummaryLevel(row.summary_level)] if row.kind == Kind.SUMMARY else None)
 
 
 def _saying(row: Memory, past: bool) -> Saying:
@@ -221,7 +232,7 @@ def _rows(query: Query, memory_ids: Sequence[UUID]) -> dict[UUID, Memory]:
 
 
 def _hit(row: Memory, one: Ranked, words: set[str], also: tuple[UUID, ...]) -> Hit:
-    matched = tuple(sorted(words & set(term_frequencies(_spoken(row)[:SEARCHED_FOR_MATCHES]))))
+    matched = tuple(sorted(_matched(row, words)))
     reasons = {
         "arms": {name: {"rank": hit.rank, "score": round(hit.score, 6)} for name, hit in one.arms.items()},
         "fused": round(one.fused, 6),
@@ -230,6 +241,10 @@ def _hit(row: Memory, one: Ranked, words: set[str], also: tuple[UUID, ...]) -> H
         **one.rerank,
     }
     return Hit(row, one.score, one.relevance, matched, reasons, also)
+
+
+def _matched(row: Memory, words: set[str]) -> set[str]:
+    return words & set(term_frequencies(_spoken(row)[:SEARCHED_FOR_MATCHES]))
 
 
 def _term(signal: str, added: float) -> dict[str, float]:
