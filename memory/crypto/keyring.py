@@ -18,6 +18,8 @@ from memory.ports import KeyVault, OwnerKeys
 # How long a process may use keys without asking the vault again. Where the vault can tell cheaply that an owner's keys
 # have changed, they are asked for at once.
 LIFETIME_SECONDS = 60.0
+# How long even that cheap question is spared to readers; whoever seals asks it always.
+GLANCE_SECONDS = 0.01
 MOST_OWNERS = 4096
 
 
@@ -30,6 +32,7 @@ class OwnerRing:
     loaded_at: float
     renew: Callable[[OwnerRing, bool], None] | None = field(default=None, repr=False)
     mark: object = field(default=None, repr=False)
+    looked_at: float = 0.0
     _text: dict[tuple[int, UUID | None], bytes] = field(default_factory=dict, repr=False)
     _named: dict[str, bytes] = field(default_factory=dict, repr=False)
 
@@ -137,20 +140,22 @@ class Keyring:
         """
         ring = self._rings.get(owner_id)
         if ring is not None:
-            self._renew(ring)
-            if self._rings.get(owner_id) is ring:
+            if self._monotonic() - ring.looked_at < GLANCE_SECONDS:
                 return ring
+            self._renew(ring)
+            return ring
         now, mark = self._monotonic(), self.vault.mark(owner_id)
         keys = self.vault.load(owner_id)
         with self._lock:
             if len(self._rings) >= MOST_OWNERS:
                 self._rings.pop(next(iter(self._rings)))
-            ring = self._rings[owner_id] = OwnerRing(owner_id, keys, now, self._renew, mark)
+            ring = self._rings[owner_id] = OwnerRing(owner_id, keys, now, self._renew, mark, now)
             return ring
 
     def _renew(self, ring: OwnerRing, at_once: bool = False) -> None:
         """Ask the vault again when a ring is old, or its keys have changed as far as can be told cheaply."""
         now, mark = self._monotonic(), self.vault.mark(ring.owner_id)
+        ring.looked_at = now
         if not at_once and mark == ring.mark and now - ring.loaded_at < LIFETIME_SECONDS:
             return
         keys = self.vault.load(ring.owner_id)
@@ -158,18 +163,25 @@ class Keyring:
             if keys.root != ring.keys.root:
                 self._rings.pop(ring.owner_id, None)
                 raise KeysUnavailable("The keys of this owner were replaced by others. Nothing was read or written.")
-            ring.take(keys)
+            if keys == ring.keys:
+                keys.wipe()
+            else:
+                ring.take(keys)
             ring.loaded_at, ring.mark = now, mark
 
     def create(self, owner_id: UUID) -> OwnerRing:
         """Make keys for a new owner."""
-        self.vault.create(owner_id)
+        self.vault.create(owner_id).wipe()
         return self.of(owner_id)
 
     def destroy(self, owner_id: UUID) -> None:
-        """Destroy an owner's keys and forget them in this process."""
+        """Destroy an owner's keys, forget them in this process, and overwrite those that can be."""
         self.vault.destroy(owner_id)
-        self.forget(owner_id)
+        with self._lock:
+            ring = self._rings.pop(owner_id, None)
+        if ring is not None:
+            # Whoever still seals something for this owner loses nothing that is not lost.
+            ring.keys.wipe()
 
     def forget(self, owner_id: UUID | None = None) -> None:
         """Drop cached keys, of one owner or of all."""

@@ -198,13 +198,20 @@ class LanguageModel(Protocol):
 class OwnerKeys:
     """The unwrapped secrets of one owner, 32 bytes each; its repr shows none of them.
 
-    `text_seeds` maps a text-key version to its own random seed, so that destroying a seed destroys that version.
-    `made_at` says since when a version exists, where that is known.
+    A vault gives buffers of their own to each caller, who overwrites them with `wipe` after use where nobody else can
+    be using them. `text_seeds` maps a text-key version to its own random seed, so that destroying a seed destroys that
+    version. `made_at` says since when a version exists, where that is known.
     """
 
-    root: bytes = field(repr=False)
-    text_seeds: Mapping[int, bytes] = field(repr=False)
+    root: bytes | bytearray = field(repr=False)
+    text_seeds: Mapping[int, bytes | bytearray] = field(repr=False)
     made_at: Mapping[int, datetime] = field(default_factory=dict)
+
+    def wipe(self) -> None:
+        """Overwrite the secrets with zeros where they stand in buffers that can be written."""
+        for secret in (self.root, *self.text_seeds.values()):
+            if isinstance(secret, bytearray):
+                secret[:] = bytes(len(secret))
 
     @property
     def text_version(self) -> int:
@@ -233,6 +240,9 @@ class KeyVault(Protocol):
 
     def destroy(self, owner_id: UUID) -> None:
         """Destroy an owner's keys for good; without effect when there are none."""
+
+    def versions(self, owner_id: UUID) -> Mapping[int, datetime | None]:
+        """Give the text-key versions of an owner and since when they exist, where that is known; opens no key."""
 
     def mark(self, owner_id: UUID) -> object:
         """Give what differs once an owner's keys have changed, where that is cheap to tell; else always the same."""

@@ -81,15 +81,16 @@ class Wrapping:
         except (KeyError, ValueError, AttributeError, TypeError, InvalidTag) as error:
             raise KeysUnavailable("An owner's keys do not open with the master key. Nothing was read.") from error
 
-    def wrap(self, secret: bytes, owner_id: UUID, purpose: str) -> str:
+    def wrap(self, secret: bytes | bytearray, owner_id: UUID, purpose: str) -> str:
         """Wrap one secret."""
         nonce = secrets.token_bytes(NONCE_BYTES)
         sealed = self._cipher.encrypt(nonce, secret, f"{owner_id}|{purpose}".encode())
         return base64.b64encode(nonce + sealed).decode("ascii")
 
-    def _unwrap(self, text: str, owner_id: UUID, purpose: str) -> bytes:
-        raw = base64.b64decode(text, validate=True)
-        return self._cipher.decrypt(raw[:NONCE_BYTES], raw[NONCE_BYTES:], f"{owner_id}|{purpose}".encode())
+    def _unwrap(self, text: str, owner_id: UUID, purpose: str) -> bytearray:
+        raw, secret = base64.b64decode(text, validate=True), bytearray(KEY_BYTES)
+        self._cipher.decrypt_into(raw[:NONCE_BYTES], raw[NONCE_BYTES:], f"{owner_id}|{purpose}".encode(), secret)
+        return secret
 
 
 class WrappedVault(ABC):
@@ -123,8 +124,8 @@ class WrappedVault(ABC):
     def create(self, owner_id: UUID) -> OwnerKeys:
         """Make and keep fresh keys for an owner."""
         keys = OwnerKeys(
-            root=secrets.token_bytes(KEY_BYTES),
-            text_seeds={1: secrets.token_bytes(KEY_BYTES)},
+            root=bytearray(secrets.token_bytes(KEY_BYTES)),
+            text_seeds={1: bytearray(secrets.token_bytes(KEY_BYTES))},
             made_at={1: datetime.now(UTC)},
         )
         with self.locked():
@@ -144,6 +145,18 @@ class WrappedVault(ABC):
                 raise
             return self.wrapping.opened(owner_id, stored["next"], made)
 
+    def versions(self, owner_id: UUID) -> dict[int, datetime | None]:
+        """Give the text-key versions of an owner and since when they exist, where that is known; opens no key."""
+        stored = checked_format(self._found(owner_id))
+        made = stored.get("made", {})
+        try:
+            return {
+                int(version): datetime.fromisoformat(made[version]) if version in made else None
+                for version in stored["text"]
+            }
+        except (KeyError, ValueError, TypeError) as error:
+            raise KeysUnavailable("An entry of the key vault is damaged. Restore the vault.") from error
+
     def add_version(self, owner_id: UUID, *, after: int, at: datetime) -> OwnerKeys:
         """Make a text-key version with a random seed of its own.
 
@@ -160,7 +173,7 @@ class WrappedVault(ABC):
             version = keys.text_version + 1
             keys = OwnerKeys(
                 root=keys.root,
-                text_seeds={**keys.text_seeds, version: secrets.token_bytes(KEY_BYTES)},
+                text_seeds={**keys.text_seeds, version: bytearray(secrets.token_bytes(KEY_BYTES))},
                 made_at={**keys.made_at, version: at},
             )
             self.replace(owner_id, self.entry_of(owner_id, keys))

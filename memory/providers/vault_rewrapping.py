@@ -60,6 +60,7 @@ def finish(vault: WrappedVault) -> int:
             keys = vault.load(owner_id)
             if "next" in stored:
                 vault.replace(owner_id, vault.entry_of(owner_id, keys))
+            keys.wipe()
         done += 1
     return done
 
@@ -72,7 +73,9 @@ def abandon(vault: WrappedVault) -> int:
         with vault.locked():
             stored = vault.find(owner_id)
             if stored is not None and "next" in stored:
-                vault.replace(owner_id, vault.entry_of(owner_id, vault.load(owner_id)))
+                keys = vault.load(owner_id)
+                vault.replace(owner_id, vault.entry_of(owner_id, keys))
+                keys.wipe()
                 done += 1
     with vault.locked():
         vault.verify()
@@ -100,15 +103,19 @@ def _wrap_twice(old: WrappedVault, new: WrappedVault, owner_id: UUID) -> None:
     keys = old.load(owner_id)
     if not _holds(new, owner_id, stored, keys):
         old.replace(owner_id, {**old.entry_of(owner_id, keys), "next": new.wrapping.wrapped(owner_id, keys)})
+    keys.wipe()
 
 
 def _holds(new: WrappedVault, owner_id: UUID, stored: Mapping[str, Any], keys: object) -> bool:
     if "next" not in stored:
         return False
     try:
-        return new.wrapping.opened(owner_id, stored["next"], stored.get("made", {})) == keys
+        second = new.wrapping.opened(owner_id, stored["next"], stored.get("made", {}))
     except KeysUnavailable:
         return False
+    same = second == keys
+    second.wipe()
+    return same
 
 
 def _hand_over(old: WrappedVault, new: WrappedVault) -> None:

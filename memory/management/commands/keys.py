@@ -15,7 +15,7 @@ from memory.management.answers import answer, errors_for_operators
 from memory.models import Owner
 from memory.services.clock import now
 from memory.services.keys.master import give_up_replacement, replace_master_key
-from memory.services.keys.rotation import KeyStatus, Turn, begin_rotation, key_status, seal_now
+from memory.services.keys.rotation import KeyStatus, Turn, begin_rotation, end_rotation, key_status
 from memory.services.keys.verification import verify_owner
 from memory.services.logins import owner_named
 
@@ -76,15 +76,17 @@ class Command(BaseCommand):
     def _rotate(self, options: dict[str, Any]) -> None:
         if options["despite_damage"] and not options["now"]:
             raise CommandError("--despite-damage goes with --now.")
-        done = []
+        done: list[dict[str, Any]] = []
+        # All begin before the first ends: the time until every process knows the new versions passes once.
         for owner_id in _owners(options):
-            if options["now"]:
-                tell = None if options["json"] else self._teller(owner_id)
-                moved = seal_now(owner_id=owner_id, despite_damage=options["despite_damage"], tell=tell)
-                done.append({"owner_id": owner_id, "moved": moved, "former_versions": "destroyed"})
-            else:
-                version = begin_rotation(owner_id=owner_id)
-                done.append({"owner_id": owner_id, "version": version, "former_versions": "moving"})
+            version = begin_rotation(owner_id=owner_id)
+            done.append({"owner_id": owner_id, "version": version, "former_versions": "moving"})
+        for one in done if options["now"] else []:
+            tell = None if options["json"] else self._teller(one["owner_id"])
+            one["moved"] = end_rotation(
+                owner_id=one["owner_id"], newest=one["version"], despite_damage=options["despite_damage"], tell=tell
+            )
+            one["former_versions"] = "destroyed"
         lines = [
             f"{one['owner_id']}: {one['moved']} rows moved, former versions destroyed."
             if options["now"]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Final
@@ -16,7 +16,6 @@ from django.db import connection
 from memory.crypto.keyring import LIFETIME_SECONDS, keyring
 from memory.errors import Conflict, LociError
 from memory.models import DueWork, Owner, owner_scope
-from memory.ports import OwnerKeys
 from memory.services.clock import now
 from memory.services.findings import Finding
 from memory.services.keys.rekeying import TURN_SECONDS, move_rows
@@ -84,7 +83,7 @@ def begin_rotation(*, owner_id: UUID) -> int:
     """
     with owner_scope(owner_id):
         call_for_work(DueWork.REKEY, due_at=now())
-    return _with_new_version(owner_id, keyring().vault.load(owner_id)).text_version
+    return _with_new_version(owner_id, max(keyring().vault.versions(owner_id)))
 
 
 def rekey_owner(*, owner_id: UUID, at: datetime) -> tuple[int, datetime | None]:
@@ -117,16 +116,18 @@ def rotation_turn(
         seconds: after which no further batch of rows is begun.
         after_batch: called after each batch.
     """
-    keys = keyring().vault.load(owner_id)
-    if _rotation_due(owner_id, keys, at):
-        keys = _with_new_version(owner_id, keys)
-    older = _older(keys)
+    known = keyring().vault.versions(owner_id)
+    if _rotation_due(owner_id, known, at):
+        _with_new_version(owner_id, max(known))
+        known = keyring().vault.versions(owner_id)
+    newest = max(known)
+    older = sorted(version for version in known if version != newest)
     if not older:
         return Turn(0, 0, 0, True, None)
     done = move_rows(owner_id=owner_id, versions=older, seconds=seconds, after_batch=after_batch)
     if not done.whole:
         return Turn(done.rows, done.closed, -1, False, at)
-    settled = _settled(_made_at(owner_id, keys, keys.text_version))
+    settled = _settled(_made_at(owner_id, known, newest))
     left = sum(rows_sealed_with(owner_id=owner_id, versions=older).values())
     if left > (done.closed if despite_damage else 0):
         if done.closed:
@@ -134,7 +135,7 @@ def rotation_turn(
         return Turn(done.rows, done.closed, left, False, at + (BLOCKED if left <= done.closed else BUSY))
     if not settled:
         return Turn(done.rows, done.closed, left, False, at + BUSY)
-    keyring().vault.destroy_versions(owner_id, below=keys.text_version)
+    keyring().vault.destroy_versions(owner_id, below=newest).wipe()
     keyring().forget(owner_id)
     logger.info("former text keys of owner %s were destroyed after %s rows had moved", owner_id, done.rows)
     return Turn(done.rows, done.closed, left, True, None)
@@ -166,13 +167,25 @@ def seal_now(
         Conflict: values do not open, so that their version was kept.
     """
     newest = begin_rotation(owner_id=owner_id)
+    return end_rotation(owner_id=owner_id, newest=newest, despite_damage=despite_damage, tell=tell, wait=wait)
+
+
+def end_rotation(
+    *,
+    owner_id: UUID,
+    newest: int,
+    despite_damage: bool = False,
+    tell: Callable[[Turn], None] | None = None,
+    wait: Callable[[float], None] = time.sleep,
+) -> int:
+    """Move an owner's rows and wait until all versions before `newest` are destroyed; otherwise as `seal_now`."""
     moved = 0
     while True:
         turn = rotation_turn(owner_id=owner_id, at=now(), despite_damage=despite_damage)
         moved += turn.moved
         if tell is not None:
             tell(turn)
-        if turn.finished or min(keyring().vault.load(owner_id).text_seeds) >= newest:
+        if turn.finished or min(keyring().vault.versions(owner_id)) >= newest:
             return moved
         if turn.closed and turn.left <= turn.closed and not despite_damage:
             raise Conflict(
@@ -188,11 +201,11 @@ def call_for_rotation(*, at: datetime | None = None) -> int:
     moment, called = at or now(), 0
     for owner_id in Owner.objects.order_by("pk").values_list("pk", flat=True).iterator():
         try:
-            keys = keyring().vault.load(owner_id)
+            known = keyring().vault.versions(owner_id)
         except LociError as error:
             logger.warning("the keys of owner %s cannot be looked at: %s", owner_id, error.machine_code)
             continue
-        if len(keys.text_seeds) > 1 or _rotation_due(owner_id, keys, moment):
+        if len(known) > 1 or _rotation_due(owner_id, known, moment):
             with owner_scope(owner_id):
                 call_for_work(DueWork.REKEY, due_at=moment)
             called += 1
@@ -201,10 +214,10 @@ def call_for_rotation(*, at: datetime | None = None) -> int:
 
 def key_status(*, owner_id: UUID, at: datetime | None = None) -> KeyStatus:
     """Tell how an owner's text key stands; reads every row, opens none."""
-    keys = keyring().vault.load(owner_id)
-    versions = sorted(keys.text_seeds)
-    made = [VersionAge(version, _made_at(owner_id, keys, version)) for version in versions]
-    due = _due_at(owner_id, keys)
+    known = keyring().vault.versions(owner_id)
+    versions = sorted(known)
+    made = [VersionAge(version, _made_at(owner_id, known, version)) for version in versions]
+    due = _due_at(owner_id, known)
     return KeyStatus(
         owner_id,
         Owner.objects.filter(pk=owner_id).values_list("user__username", flat=True).first(),
@@ -223,10 +236,10 @@ def rotation_finding() -> Finding:
     moment = now()
     try:
         for owner_id in Owner.objects.order_by("pk").values_list("pk", flat=True)[:MOST_OWNERS_LOOKED_AT]:
-            keys = keyring().vault.load(owner_id)
-            due = _due_at(owner_id, keys)
+            known = keyring().vault.versions(owner_id)
+            due = _due_at(owner_id, known)
             late += due is not None and moment >= due + OVERDUE
-            stuck += len(keys.text_seeds) > 1 and moment >= _made_at(owner_id, keys, keys.text_version) + OVERDUE
+            stuck += len(known) > 1 and moment >= _made_at(owner_id, known, max(known)) + OVERDUE
     except LociError as error:
         return Finding(name, "degraded", f"The ages of text keys cannot be told ({error.machine_code}).")
     if stuck:
@@ -240,37 +253,35 @@ def rotation_finding() -> Finding:
     return Finding(name, "ok", f"No text key is older than {settings.KEY_ROTATION_DAYS} days.")
 
 
-def _older(keys: OwnerKeys) -> list[int]:
-    return sorted(version for version in keys.text_seeds if version != keys.text_version)
-
-
-def _due_at(owner_id: UUID, keys: OwnerKeys) -> datetime | None:
+def _due_at(owner_id: UUID, known: Mapping[int, datetime | None]) -> datetime | None:
     if not settings.KEY_ROTATION_DAYS:
         return None
-    return _made_at(owner_id, keys, keys.text_version) + timedelta(days=settings.KEY_ROTATION_DAYS)
+    return _made_at(owner_id, known, max(known)) + timedelta(days=settings.KEY_ROTATION_DAYS)
 
 
-def _rotation_due(owner_id: UUID, keys: OwnerKeys, at: datetime) -> bool:
-    due = _due_at(owner_id, keys)
+def _rotation_due(owner_id: UUID, known: Mapping[int, datetime | None], at: datetime) -> bool:
+    due = _due_at(owner_id, known)
     return due is not None and at >= due
 
 
-def _made_at(owner_id: UUID, keys: OwnerKeys, version: int) -> datetime:
+def _made_at(owner_id: UUID, known: Mapping[int, datetime | None], version: int) -> datetime:
     """Give when a version was made; vaults of earlier installations do not say so of the first one."""
-    known = keys.made_at.get(version)
-    if known is not None:
-        return known
+    moment = known[version]
+    if moment is not None:
+        return moment
     created: datetime = Owner.objects.values_list("created_at", flat=True).get(pk=owner_id)
     return created
 
 
-def _with_new_version(owner_id: UUID, keys: OwnerKeys) -> OwnerKeys:
+def _with_new_version(owner_id: UUID, newest: int) -> int:
     with connection.cursor() as cursor:
         # The database's clock, since it is compared with the beginnings of transactions.
         cursor.execute("SELECT clock_timestamp()")
         moment = cursor.fetchone()[0]
-    made = keyring().vault.add_version(owner_id, after=keys.text_version, at=moment)
+    keys = keyring().vault.add_version(owner_id, after=newest, at=moment)
     keyring().forget(owner_id)
+    made = keys.text_version
+    keys.wipe()
     return made
 
 

@@ -44,7 +44,7 @@ def verify_owner(*, owner_id: UUID, sample: int | None) -> list[TableCheck]:
     """
     vault = keyring().vault
     vault.verify()
-    vault.load(owner_id)
+    vault.load(owner_id).wipe()
     ring = keyring().of(owner_id)
     found = [_checked(table.name, owner_id, sample, _texts_open(table, ring)) for table in sealed_tables()]
     found.append(_checked(TOKENS, owner_id, sample, _tokens_open(ring), key="memory_id"))

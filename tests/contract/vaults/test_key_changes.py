@@ -112,6 +112,30 @@ class TestAnotherProcess:
         assert held.seal("tea", place=place(owner)).version == 2
 
 
+class TestWiping:
+    def test_destroyed_keys_are_overwritten_in_this_process(self, vault: WrappedVault) -> None:
+        ring = Keyring(lambda: vault)
+        held = ring.create(uuid4())
+        assert any(held.keys.root)
+        ring.destroy(held.owner_id)
+        assert not any(held.keys.root)
+        assert not any(held.keys.text_seeds[1])
+
+    def test_keys_of_one_caller_are_not_those_of_another(self, vault: WrappedVault) -> None:
+        owner = uuid4()
+        made = vault.create(owner)
+        first, second = vault.load(owner), vault.load(owner)
+        first.wipe()
+        assert not any(first.root)
+        assert second == made == vault.load(owner)
+
+    def test_versions_are_told_without_a_key(self, store: Store, vault: WrappedVault) -> None:
+        owner = uuid4()
+        made = vault.create(owner).made_at[1]
+        vault.add_version(owner, after=1, at=AT)
+        assert store.open(NEXT).versions(owner) == {1: made, 2: AT}
+
+
 class TestMasterKey:
     def test_everything_opens_with_the_new_one_and_the_old_one_is_refused(
         self, store: Store, vault: WrappedVault

@@ -36,6 +36,9 @@ from tests.integration.keys.filled import copied, database_urls, filled, opened,
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
+# Seconds after which a thread no longer waits for a test that has failed.
+PATIENCE = 30.0
+
 KILLED = """
 import os, signal, sys
 from uuid import UUID
@@ -241,7 +244,7 @@ class TestOthersAtWork:
             finally:
                 connections.close_all()
 
-        writer = threading.Thread(target=write)
+        writer = threading.Thread(target=write, daemon=True)
         writer.start()
         while writer.is_alive():
             move_rows(owner_id=alice.owner_id, versions=[1])
@@ -260,12 +263,12 @@ class TestOthersAtWork:
             with owner_scope(alice.owner_id):
                 row = Memory.objects.select_for_update().get(pk=memory_id)
                 held.set()
-                go.wait()
+                go.wait(PATIENCE)
                 row.text = "Coffee."
                 row.save()
             connections.close_all()
 
-        holder = threading.Thread(target=hold)
+        holder = threading.Thread(target=hold, daemon=True)
         holder.start()
         held.wait()
         turn = rotation_turn(owner_id=alice.owner_id, at=now())
@@ -303,10 +306,10 @@ class TestOthersAtWork:
             with owner_scope(alice.owner_id):
                 assert Memory.objects.count() == 1
                 held.set()
-                go.wait()
+                go.wait(PATIENCE)
             connections.close_all()
 
-        holder = threading.Thread(target=hold)
+        holder = threading.Thread(target=hold, daemon=True)
         holder.start()
         held.wait()
         begin_rotation(owner_id=alice.owner_id)
