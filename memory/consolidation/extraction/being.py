@@ -215,7 +215,7 @@ def _ours(clause: Clause) -> list[Draft]:
     if match is None or (clause.negated and not clause.ended) or clause.subject.own:
         return []
     sign = -1 if clause.ended else 1
-    role = match[1].strip().casefold()
+    role = re.sub(r"\s+(?:now|anymore|too|again|today)\Z", "", match[1].strip().casefold())
     last = "boss" if role in LEADING else role.split()[-1]
     if last in RELATIVES and (
         role in LEADING or len(role.split()) == 1 or RELATIVES[last] not in ("boss", "coach", "assistant")

@@ -45,6 +45,7 @@ class Draft:
         target: what the relation leads to where that is not the value.
         target_type: its type where the text does not tell.
         ended: the relation holds no longer.
+        supposed: with `ended`, only a relation that is known to hold ends; that it ever held is not told.
         text: the whole statement, where it is not the clause's own words.
         tail: what follows the verb, where only part of the clause is meant.
         silent: only the relation is wanted, not a statement of its own.
@@ -60,6 +61,7 @@ class Draft:
     target: str = ""
     target_type: str = "concept"
     ended: bool = False
+    supposed: bool = False
     text: str = ""
     tail: str = ""
     silent: bool = False

@@ -20,8 +20,10 @@ from memory.consolidation.extraction.drafts import (
     TRAIT,
     Draft,
 )
+from memory.consolidation.extraction.endings import over, parted, stopped
 from memory.consolidation.extraction.having import having
 from memory.consolidation.extraction.values import is_pointing, is_vague, several, trimmed
+from memory.consolidation.extraction.voice import retold, statement
 from memory.consolidation.extraction.whereabouts import (
     comes,
     joins,
@@ -141,23 +143,26 @@ def _wants(clause: Clause) -> list[Draft]:
 
 
 def _plays(clause: Clause) -> list[Draft]:
-    if clause.tense not in LASTING:
+    if clause.tense not in LASTING and clause.tense != "former":
         return []
     value = re.sub(r"\A(?:the|my)\s+", "", trimmed(clause.tail), flags=re.IGNORECASE)
     known = [TOPICS[part.casefold()][0] for part in several(value) if part.casefold() in TOPICS]
-    sign = -1 if clause.negated else 1
+    sign = -1 if clause.negated or clause.tense == "former" else 1
     label = "plays" if sign > 0 else ""
     return [Draft(LEARNING, "plays", word, sign, label=label, target_type="topic") for word in known[:1]]
 
 
 def _studies(clause: Clause) -> list[Draft]:
     value = trimmed(re.split(r"\s+(?:at|with|in)\s+(?=[A-Z])", clause.tail)[0])
-    if clause.tense not in LASTING or clause.negated or is_vague(value) or _NOT_LEARNT.match(value):
+    gone = clause.ended or clause.tense == "former"
+    lasts = clause.tense in LASTING and not clause.negated
+    if not (lasts or gone) or is_vague(value) or _NOT_LEARNT.match(value):
         return []
     value = re.sub(r"\A(?:how\s+)?to\s+", "", value)
     if len(value.split()) > 5:
         return []
-    return [Draft(LEARNING, "learns", value, label="studies", target_type="topic", confidence=0.8)]
+    base = Draft(LEARNING, "learns", value, label="studies", target_type="topic", confidence=0.8)
+    return [base.but(polarity=-1, ended=True) if gone else base]
 
 
 def _eats(clause: Clause) -> list[Draft]:
@@ -177,9 +182,10 @@ def _drives(clause: Clause) -> list[Draft]:
 def _simply(attribute: str, target_type: str = "topic") -> Callable[[Clause], list[Draft]]:
     def read(clause: Clause) -> list[Draft]:
         value = trimmed(re.split(r"\s+(?:at|in|for|with|from)\s+", clause.tail)[0])
-        if clause.tense not in LASTING or is_vague(value) or _is_shown(value) or len(value.split()) > 5:
+        lasts = clause.tense in LASTING or clause.tense == "former"
+        if not lasts or is_vague(value) or _is_shown(value) or len(value.split()) > 5:
             return []
-        sign = -1 if clause.negated else 1
+        sign = -1 if clause.negated or clause.tense == "former" else 1
         return [Draft(POSSESSION, attribute, value, sign, label=attribute if sign > 0 else "", target_type=target_type)]
 
     return read
@@ -250,7 +256,8 @@ _READERS: Final[dict[str, Callable[[Clause], list[Draft]]]] = {
     **dict.fromkeys(("move", "relocate"), moves),
     **dict.fromkeys(("eat", "drink"), _eats),
     **dict.fromkeys(("study", "learn"), _studies),
-    **dict.fromkeys(("leave", "quit"), leaves),
+    **dict.fromkeys(("leave", "resign"), leaves),
+    **dict.fromkeys(("break", "split", "separate", "divorce", "get"), parted),
     **dict.fromkeys(("decide", "choose", "pick", "settle", "agree", "opt"), _decides),
     **dict.fromkeys(("want", "hope", "plan"), _wants),
     **dict.fromkeys(_RAN_ALONE, _runs),
@@ -259,9 +266,26 @@ _READERS: Final[dict[str, Callable[[Clause], list[Draft]]]] = {
     "join": joins, "turn": _turns, "come": comes, "suffer": _suffers, "report": reports, "be": being,
     "have": having,
 }  # fmt: skip
+_STOPPING: Final = frozenset({"stop", "quit", "give"})
 
 
 def drafts_of(clause: Clause) -> list[Draft]:
     """List what a clause says of its subject; nothing when that does not last or cannot be told for sure."""
+    if clause.unsure or not clause.tail:
+        return []
+    if clause.verb in _STOPPING:
+        return _stopped(clause)
     read = _READERS.get(clause.verb)
-    return read(clause) if read and not clause.unsure and clause.tail else []
+    found = (parted(clause) if clause.verb == "be" else []) or (read(clause) if read else [])
+    return [over(clause, draft) for draft in found]
+
+
+def _stopped(clause: Clause) -> list[Draft]:
+    """List what is over, told in the words of the clause that ends it."""
+    if clause.verb == "quit" and (left := leaves(clause)):
+        return left
+    what = stopped(clause)
+    if not isinstance(what, Clause):
+        return [what] if what else []
+    told = statement(clause.subject.said, clause.told, retold(clause.tail))
+    return [draft.but(text=told, tail="") for draft in drafts_of(what) if draft.polarity < 0]

@@ -10,6 +10,7 @@ from memory.consolidation.extraction.answers import MAX_BEFORE, completed
 from memory.consolidation.extraction.causes import causal_link
 from memory.consolidation.extraction.circle import GROWN, circle
 from memory.consolidation.extraction.drafts import RELATED, Draft
+from memory.consolidation.extraction.endings import PARTED, tells_parting
 from memory.consolidation.extraction.foreign import foreign_drafts
 from memory.consolidation.extraction.gathering import Gathered, Reading, speaker_of
 from memory.consolidation.extraction.happenings import happening
@@ -143,6 +144,8 @@ def _draw_circle(gathered: Gathered, reading: Reading) -> None:
             kind = "concept" if kin.is_pet else "person"
             mention = Mention(kin.name, kind, start, start + len(kin.name), kin.kind if kin.is_pet else "")
             if person is None or gathered.entity(reading, mention, importance=0.6) is None:
+                continue
+            if kin.label in PARTED and tells_parting(sentence.text):
                 continue
             text = kin_statement(reading.speaker, kin.name, kin.kind)
             single = kin.label in SINGLE_VALUED

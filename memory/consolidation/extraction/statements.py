@@ -9,6 +9,7 @@ from typing import Final
 
 from memory.consolidation.extraction.clause import Clause, Subject, read_clause, without_closings, without_openings
 from memory.consolidation.extraction.drafts import Draft
+from memory.consolidation.extraction.endings import both_parted
 from memory.consolidation.extraction.english import drafts_of
 from memory.consolidation.extraction.gathering import Gathered, Reading
 from memory.consolidation.extraction.happenings import when
@@ -58,6 +59,10 @@ def draw_statements(gathered: Gathered, reading: Reading, sentence: Sentence, la
     carried: Subject | None = None
     reported = False
     mentions = reading.named_in(sentence.start, sentence.start + len(sentence.text))
+    whole = without_openings(sentence.text)
+    parting = both_parted(whole, reading.speaker)
+    if parting and not HYPOTHETICAL.search(whole) and not REPORTING.search(whole):
+        _keep(gathered, reading, sentence, parting, None, mentions)
     for part in clauses(sentence.text):
         said = without_closings(without_openings(part))
         special = instructions(said, reading.speaker)
@@ -200,6 +205,9 @@ def _relate(
         return speaker
     wanted = normal(draft.target or draft.value)
     meant = next((mention for mention in mentions if normal(mention.name) == wanted), None)
+    if meant is None and draft.supposed and draft.target_type != "person":
+        # What somebody does not do is no reason to keep that it is there.
+        return None
     if meant is None:
         shown = re.sub(
             r"\A(?:to|the|an?|my|our)\s+", "", (draft.target or draft.value).strip(" .\"'"), flags=re.IGNORECASE
@@ -214,8 +222,9 @@ def _relate(
     target = gathered.entity(reading, meant)
     if target is None or canonical(target) == canonical(person):
         return None
+    weight = 0.0 if draft.supposed else 0.7
     relation = _relation(
-        reading, sentence, person, label, target, weight=0.7, ended=draft.ended, confidence=draft.confidence
+        reading, sentence, person, label, target, weight=weight, ended=draft.ended, confidence=draft.confidence
     )
     gathered.relation(reading, relation)
     return target

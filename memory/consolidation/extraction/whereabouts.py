@@ -8,7 +8,7 @@ from typing import Final
 from memory.consolidation.extraction.clause import Clause
 from memory.consolidation.extraction.drafts import PLACE, TRADE, TRAIT, WORK, Draft
 from memory.consolidation.extraction.values import is_vague, trimmed
-from memory.consolidation.extraction.words.things import PLACES, SURE_TOOLS
+from memory.consolidation.extraction.words.things import ORGANIZATION_WORDS, ORGANIZATIONS, PLACES, SURE_TOOLS
 
 _PROPER: Final = re.compile(r"(?:the\s+)?((?:[A-Z][\w.'&-]*|of|de|la|le|del|el|do|das|am|der|den)(?:\s+|\Z)){1,6}")
 _LIVES: Final = re.compile(r"(?:\w+\s+){0,3}?in\s+(.+)", re.DOTALL)
@@ -93,9 +93,15 @@ def moves(clause: Clause) -> list[Draft]:
 
 def leaves(clause: Clause) -> list[Draft]:
     """Read which employer somebody left."""
-    match = re.match(r"(?:my\s+)?(?:job|position|role)\s+(?:at|with)\s+(.+)", clause.tail, re.DOTALL)
-    place = proper(match[1]) if match else ""
-    if not place or clause.tense not in ("past", "perfect"):
+    match = re.match(
+        r"(?:(?:my\s+)?(?:job|position|role)\s+(?:at|with)|from(?:\s+my\s+(?:job|position|role)\s+at)?|working\s+(?:at|for))"
+        r"\s+(.+)",
+        clause.tail,
+        re.DOTALL,
+    )
+    place = proper(match[1] if match else clause.tail)
+    named = match or ORGANIZATION_WORDS.intersection(place.casefold().split()) or place.casefold() in ORGANIZATIONS
+    if not place or not named or clause.tense not in ("past", "perfect") or clause.negated:
         return []
     return [Draft(TRADE, "works_at", place, -1, label="works_at", target_type="organization", ended=True)]
 

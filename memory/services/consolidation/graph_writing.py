@@ -13,7 +13,7 @@ from memory.errors import InvalidInput, TooLarge
 from memory.graph.labels import SINGLE_VALUED, checked_label, label_hash, opposite_hash
 from memory.graph.names import canonical, name_hash
 from memory.graph.traversal import by_whole_name
-from memory.models import Memory
+from memory.models import Memory, Relation
 from memory.ports import Extract, ExtractedEntity, ExtractedRelation
 from memory.services.actors import Target
 from memory.services.consolidation.stages import StageContext, StageReport
@@ -135,6 +135,7 @@ def write_relations(
                 said.append(_said(one, source, end, rows[one.passage], ring, enforce=mode == ENFORCE))
             except (InvalidInput, TooLarge):
                 report.count("unusable")
+    said = _known_to_hold(said, target)
     if not said:
         return
     for outcome in say_relations(said, target=target, moment=context.moment):
@@ -231,6 +232,38 @@ def _said(one: ExtractedRelation, source: UUID, end: UUID, memory: Memory, ring:
         memory=memory,
         evidence=one.evidence.strip() or None,
     )
+
+
+def _known_to_hold(said: Sequence[Said], target: Target) -> list[Said]:
+    """Leave out ends without weight of what does not stand: they only say what is over, not that it ever was.
+
+    "Nina and I broke up" ends whichever of several relations is open; one that a former text of the batch opens is.
+    """
+    supposed = [one for one in said if _is_supposed(one)]
+    if not supposed:
+        return list(said)
+    rows = Relation.objects.filter(
+        source_id__in={one.source_id for one in supposed},
+        label_hash__in={one.hashed for one in supposed},
+        target_id__in={one.target_id for one in supposed},
+        scope=target.scope,
+        retracted_at=None,
+        valid_until=None,
+    )
+    standing = set(rows.values_list("source_id", "label_hash", "target_id"))
+    kept: list[Said] = []
+    for one in said:
+        three = one.source_id, one.hashed, one.target_id
+        if one.ends is None:
+            standing.add(three)
+        elif _is_supposed(one) and three not in standing:
+            continue
+        kept.append(one)
+    return kept
+
+
+def _is_supposed(one: Said) -> bool:
+    return one.ends is not None and one.weight == 0
 
 
 def _moment(value: datetime | None, field_name: str) -> datetime | None:

@@ -18,6 +18,8 @@ _VERBS: Final[dict[str, str]] = {
     "decide": "decided", "choose": "chose chosen", "pick": "picked", "settle": "settled", "agree": "agreed",
     "opt": "opted", "wear": "wore worn", "keep": "kept", "manage": "managed", "lead": "led", "report": "reported",
     "belong": "belonged", "take": "took taken", "plan": "planned", "hope": "hoped",
+    "give": "gave given", "get": "got gotten",
+    "break": "broke broken", "split": "split", "separate": "separated", "divorce": "divorced", "resign": "resigned",
 }  # fmt: skip
 
 THIRD: Final = {"have": "has", "be": "is", "study": "studies", "teach": "teaches", "switch": "switches", "go": "goes"}
@@ -39,7 +41,7 @@ def _forms() -> dict[str, tuple[str, Tense]]:
     found |= dict.fromkeys(("am", "is", "are"), ("be", "present"))
     found["preferring"] = ("prefer", "going")
     # Told of what somebody did far more often than of what he does.
-    found["quit"] = ("quit", "past")
+    found |= {"quit": ("quit", "past"), "split": ("split", "past")}
     return found
 
 
