@@ -17,6 +17,7 @@ from memory.services.actors import UNSET, Actor, Permission, read_scopes
 from memory.services.clock import now
 from memory.services.features import require_memory
 from memory.services.graph.entities import visible_entity
+from memory.services.memories import visible_memory
 from memory.services.opening import opened
 from memory.services.past import as_then
 from memory.text import limits
@@ -66,6 +67,14 @@ class Fact:
     begins: datetime
     superseded_by: tuple[UUID, ...] = ()
     supersedes: tuple[UUID, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Replacements:
+    """The statements that took a statement's place, and those whose place it took, the oldest link first."""
+
+    newer: Sequence[Memory]
+    older: Sequence[Memory]
 
 
 def facts(
@@ -178,6 +187,24 @@ def _listed(
     with connection.cursor() as cursor:
         cursor.execute(LISTED.format(conditions=" AND ".join(written)), {**parameters, "size": size})
         return list(cursor.fetchall())
+
+
+def replacements_of(*, actor: Actor, memory_id: UUID) -> Replacements:
+    """Give the statements that took a statement's place, and those whose place it took; at most twenty of each.
+
+    Raises NotFound when the memory is not there or hidden; of others only those that the actor may read are given.
+    """
+    require_memory()
+    actor.require(Permission.READ)
+    with owner_scope(actor.owner_id):
+        row = visible_memory(actor, memory_id)
+        [fact] = _with_replacements(actor, [Fact(row, row.occurred_at)], None)
+        others = Memory.objects.filter(pk__in=[*fact.superseded_by, *fact.supersedes])
+        found = {one.pk: one for one in opened(list(others))}
+        return Replacements(
+            [found[one] for one in fact.superseded_by if one in found],
+            [found[one] for one in fact.supersedes if one in found],
+        )
 
 
 def _as_known(rows: list[Memory], known: datetime) -> list[Memory]:

@@ -22,12 +22,14 @@ from memory.services.actors import Actor
 from memory.services.agents import list_agents
 from memory.services.changes import change_memory
 from memory.services.clock import now
+from memory.services.facts import replacements_of
 from memory.services.memories import accesses, get_memory, history, sources
 from memory.services.questions import RecallRequest
 from memory.services.recall import recall
 from memory.services.retirement import archive_memory, delete_memory, restore_memory
 
 SIMILAR: Final = 3
+PREVIEWED: Final = 140
 ASKED_CHARACTERS: Final = 1_000
 
 
@@ -44,7 +46,14 @@ def page(request: HttpRequest, actor: Actor, memory_id: UUID) -> HttpResponse:
         agents={agent.pk: agent.name for agent in list_agents(actor=actor)},
         now=moment,
     )
-    context: dict[str, Any] = {"memory": view, "similar": [], **surroundings(request, actor)}
+    replaced = replacements_of(actor=actor, memory_id=row.pk)
+    context: dict[str, Any] = {
+        "memory": view,
+        "similar": [],
+        "newer": [card(one, moment, characters=PREVIEWED) for one in replaced.newer],
+        "older": [card(one, moment, characters=PREVIEWED) for one in replaced.older],
+        **surroundings(request, actor),
+    }
     if "stored" in request.GET and row.status == Status.LIVE:
         context["similar"] = _similar(actor, row)
     if row.erase_at is not None:
@@ -115,7 +124,7 @@ def _similar(actor: Actor, row: Memory) -> list[Card]:
     request = RecallRequest(query=row.text[:ASKED_CHARACTERS], limit=SIMILAR + 1, reinforce=False, record=False)
     moment = now()
     found = [hit.memory for hit in recall(actor=actor, request=request).hits if hit.memory.pk != row.pk]
-    return [card(memory, moment, characters=140) for memory in found[:SIMILAR]]
+    return [card(memory, moment, characters=PREVIEWED) for memory in found[:SIMILAR]]
 
 
 def _edit_form(

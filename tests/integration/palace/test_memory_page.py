@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from datetime import timedelta
 from typing import Any
@@ -10,7 +11,7 @@ from uuid import UUID
 import pytest
 from django.test import Client
 
-from memory.models import Memory, owner_scope
+from memory.models import Memory, ReviewKind, owner_scope
 from memory.services.actors import Actor
 from memory.services.changes import change_memory
 from memory.services.clock import now
@@ -18,7 +19,9 @@ from memory.services.drafts import Draft
 from memory.services.memories import get_memory, history
 from memory.services.remember import remember
 from memory.services.retirement import erase_due
+from memory.services.review_decisions import approve
 from memory.services.turns import TurnDraft, ingest_turns
+from tests.integration.consolidation.reviewing import opened
 
 Store = Callable[..., UUID]
 
@@ -179,6 +182,21 @@ def test_what_a_contradiction_retired_can_be_restored(palace: Client, alice: Act
     assert f"/memories/{memory_id}/restore" in page
     palace.post(f"/memories/{memory_id}/restore/")
     assert get_memory(actor=alice, memory_id=memory_id).status == "live"
+
+
+def test_statements_that_replace_each_other_are_linked(palace: Client, alice: Actor, store: Store) -> None:
+    older, newer = store("Renée loves pizza."), store("Renée hates pizza.")
+    payload = {"older": str(older), "newer": str(newer), "reason": "polarity"}
+    item = opened(alice, ReviewKind.CONTRADICTION, payload, evidence=[(older, ""), (newer, "")])
+    assert "took" not in html_of(palace, older)
+    approve(actor=alice, item_id=item.pk)
+    shown, there = html_of(palace, older), html_of(palace, newer)
+    assert ("What took its place" in shown, "What it took the place of" in shown) == (True, False)
+    assert re.search(rf'href="/memories/{newer}/"[^>]*>Renée hates pizza\.<', shown)
+    assert ("What took its place" in there, "What it took the place of" in there) == (False, True)
+    assert re.search(rf'href="/memories/{older}/"[^>]*>Renée loves pizza\.<', there)
+    palace.post(f"/memories/{older}/restore/")
+    assert "place of" not in html_of(palace, newer)
 
 
 def test_an_archived_memory_cannot_be_corrected(palace: Client, store: Store) -> None:
