@@ -29,6 +29,7 @@ from memory.services.clock import now
 from memory.services.features import require_memory
 from memory.services.graph.entities import visible_entity
 from memory.services.graph.writing import checked_unit, cut_text
+from memory.services.review_evidence import Evidence, evidence_of
 from memory.services.review_payloads import EDITABLE, checked_payload, payload_hash
 
 MOST_EVIDENCE: Final = 20
@@ -41,7 +42,7 @@ class Reviewed:
 
     item: ReviewItem
     state: str
-    evidence: tuple[ReviewEvidence, ...]
+    evidence: tuple[Evidence, ...]
 
 
 def open_review(
@@ -191,17 +192,8 @@ def visible_review(actor: Actor, item_id: UUID, *, lock: bool = False) -> Review
 
 def shown(actor: Actor, items: Sequence[ReviewItem], *, at: datetime) -> list[Reviewed]:
     """Show items as they stand at a moment, with the evidence from memories that the actor may read now."""
-    reasons: dict[UUID, list[ReviewEvidence]] = {item.pk: [] for item in items}
-    rows = ReviewEvidence.objects.filter(item_id__in=list(reasons)).order_by("pk")
-    found = list(rows if actor.readable is None else rows.filter(scope__in=actor.readable))
-    readable: QuerySet[Memory] = Memory.objects.filter(pk__in=[one.memory_id for one in found])
-    if actor.readable is not None:
-        readable = readable.filter(scope__in=actor.readable).exclude(status=Status.ERASING)
-    visible = set(readable.values_list("pk", flat=True))
-    for one in found:
-        if one.memory_id in visible:
-            reasons[one.item_id].append(one)
-    return [Reviewed(item, state_of(item, at=at), tuple(reasons[item.pk])) for item in items]
+    reasons = evidence_of(actor, items)
+    return [Reviewed(item, state_of(item, at=at), reasons[item.pk]) for item in items]
 
 
 def state_of(item: ReviewItem, *, at: datetime) -> str:

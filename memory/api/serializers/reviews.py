@@ -55,7 +55,11 @@ class ReviewEvidenceSerializer(serializers.Serializer[Any]):
     """A memory that an item was drawn from."""
 
     memory_id = serializers.UUIDField()
-    text = serializers.CharField(allow_null=True, help_text="The words that count.")
+    text = serializers.CharField(help_text="The words that count, at most 500 characters.")
+    occurred_at = serializers.DateTimeField(help_text="When it was so.")
+    role = serializers.CharField(
+        allow_null=True, help_text="`older` or `newer`, for the two statements of a contradiction."
+    )
 
 
 class DecidedReviewSerializer(serializers.Serializer[Any]):

@@ -17,7 +17,7 @@ from memory.services.retirement import delete_memory, erase_due
 from memory.services.reviews import count_open, get_review, list_reviews
 from tests.integration.consolidation.reviewing import doubt, fact, opened
 from tests.integration.graph.conftest import entity, memory, time  # noqa: F401
-from tests.integration.graph.moments import FixedClock
+from tests.integration.graph.moments import FixedClock, day
 
 ME = ReviewKind.MERGE
 
@@ -36,6 +36,37 @@ def test_the_same_doubt_is_one_item_and_collects_its_evidence(alice: Actor) -> N
     assert (found.state, found.item.payload["confidence"], found.item.version) == ("open", 0.4, 1)
     assert opened(alice, payload=fact("Something else entirely."))
     assert opened(alice, ReviewKind.EVENT, {"text": fact()["text"], "occurred_at": None})
+
+
+def test_the_statements_of_a_contradiction_are_told_to_those_who_may_read_them(
+    alice: Actor, make_agent: Callable[..., Any]
+) -> None:
+    writer, _ = make_agent(alice, "writer")
+    reader, _ = make_agent(alice, "reader")
+    older = memory(writer, "Alice loves pizza.", scope="owner", occurred_at=day("2025-01-01"))
+    newer = memory(writer, f"Alice hates pizza {'!' * 600}", scope="owner", occurred_at=day("2026-01-01"))
+    payload = {"older": str(older), "newer": str(newer), "reason": "polarity"}
+    item = opened(alice, ReviewKind.CONTRADICTION, payload, evidence=[(newer, ""), (older, "")])
+    told = {one.role: one for one in get_review(actor=reader, item_id=item.pk).evidence}
+    assert (told["older"].memory_id, told["older"].text, told["older"].occurred_at) == (
+        older, "Alice loves pizza.", day("2025-01-01"),
+    )  # fmt: skip
+    assert (told["newer"].occurred_at, len(told["newer"].text)) == (day("2026-01-01"), 500)
+    change_memory(actor=writer, memory_id=older, changes={}, scope="agent")
+    for actor, roles in ((reader, ["newer"]), (writer, ["newer", "older"]), (alice, ["newer", "older"])):
+        [found] = list_reviews(actor=actor)
+        assert sorted(one.role or "" for one in found.evidence) == roles
+
+
+def test_a_cause_is_told_with_its_sentence(alice: Actor) -> None:
+    said = memory(alice, "We met at noon. The match was cancelled because of heavy  rain. Then we went home.")
+    led = {"cause": "Heavy rain", "effect": "the match was cancelled", "cause_entity": None, "effect_entity": None}
+    item = opened(alice, ReviewKind.CAUSE, led, evidence=[(said, "")])
+    [found] = get_review(actor=alice, item_id=item.pk).evidence
+    assert (found.text, found.role) == ("The match was cancelled because of heavy  rain.", None)
+    other = opened(alice, ReviewKind.CAUSE, {**led, "cause": "snow", "effect": "frost"}, evidence=[(said, "")])
+    [whole] = get_review(actor=alice, item_id=other.pk).evidence
+    assert whole.text.startswith("We met at noon.")
 
 
 @pytest.mark.parametrize("state", [ReviewState.REJECTED, ReviewState.APPROVED])
