@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections import Counter
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 from typing import Final
 
 from memory.consolidation.extraction.clause import Subject
+from memory.consolidation.extraction.dated_text import with_dates
 from memory.consolidation.extraction.names import Mention
 from memory.consolidation.extraction.sentences import Sentence
 from memory.graph.names import canonical
@@ -127,7 +128,8 @@ class Gathered:
         return (kept.name, kept.type) if kept else None
 
     def fact(self, reading: Reading, fact: ExtractedFact) -> bool:
-        """Keep a statement once for its passage."""
+        """Keep a statement once for its passage, with the dates of what counts from the moment it was said."""
+        fact = replace(fact, text=with_dates(fact.text, moment=reading.moment))
         key = (reading.passage.key, canonical(fact.text))
         if key in self._facts:
             return False

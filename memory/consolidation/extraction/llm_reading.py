@@ -9,6 +9,7 @@ from datetime import datetime
 from typing import Any, Final
 
 from memory.consolidation.extraction import llm_values as values
+from memory.consolidation.extraction.dated_text import with_dates
 from memory.consolidation.extraction.llm_pieces import Piece
 from memory.consolidation.extraction.llm_prompt import USER, speaker_of
 from memory.graph.labels import SINGLE_VALUED
@@ -151,7 +152,7 @@ class _Reading:
         begins, ends = self._span(given)
         self._drawn.facts.append(
             ExtractedFact(
-                text=text,
+                text=with_dates(text, moment=passage.occurred_at),
                 kind=values.kind(given.get("kind")),
                 category=values.category(given.get("category")),
                 importance=values.share(given.get("importance"), 0.5),
