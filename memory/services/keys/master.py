@@ -18,6 +18,7 @@ from memory.providers.vault import WrappedVault, parse_master_key
 from memory.providers.vault_rewrapping import abandon, finish, in_charge, rewrap, unfinished
 
 STAGED_NAME: Final = f"{FILE_NAME}.new"
+TO_DO: Final = "Set LOCI_MASTER_KEY or LOCI_MASTER_KEY_FILE to the new key, and remove the old one."
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,12 +43,13 @@ def replace_master_key() -> MasterReplaced:
     staged = Path(settings.CONFIG_DIRECTORY) / STAGED_NAME
     if settings.NEW_MASTER_KEY:
         new = vault_of(parse_master_key(settings.NEW_MASTER_KEY))
-        return MasterReplaced(_replaced(new), False, "Set LOCI_MASTER_KEY or LOCI_MASTER_KEY_FILE to the new key.")
+        return MasterReplaced(_replaced(new), False, TO_DO)
     if settings.MASTER_KEY:
         raise KeysUnavailable("Give the new master key in LOCI_NEW_MASTER_KEY_FILE or LOCI_NEW_MASTER_KEY.")
     if not staged.exists():
         current = _current()
-        if in_charge(current) and unfinished(current):
+        current.verify()
+        if unfinished(current):
             return MasterReplaced(_finished(current), False, "")
     try:
         new = vault_of(new_master_key(staged))

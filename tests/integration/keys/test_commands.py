@@ -212,7 +212,7 @@ class TestMaster:
         with pytest.raises(CommandError, match="in charge already"):
             typed("rotate-master")
 
-    def test_unusable_keys_change_nothing(self, memory: tuple[Actor, Any], settings: Any) -> None:
+    def test_unusable_keys_change_nothing(self, memory: tuple[Actor, Any], settings: Any, tmp_path: Path) -> None:
         settings.NEW_MASTER_KEY = "too short"
         with pytest.raises(CommandError, match="32 bytes"):
             typed("rotate-master")
@@ -224,6 +224,14 @@ class TestMaster:
         with pytest.raises(CommandError, match="not the one"):
             typed("rotate-master")
         settings.MASTER_KEY = settings.NEW_MASTER_KEY = ""
+        self.reads(memory)
+        path = tmp_path / "config" / FILE_NAME
+        right = path.read_text()
+        path.write_text(secrets.token_bytes(32).hex())
+        with pytest.raises(CommandError, match="not the one"):
+            typed("rotate-master")
+        assert not (tmp_path / "config" / master.STAGED_NAME).exists()
+        path.write_text(right)
         self.reads(memory)
 
     def test_an_interrupted_change_can_be_given_up(
