@@ -10,7 +10,7 @@ from typing import Final
 
 from memory.consolidation.extraction.runs import Run, capital_runs
 from memory.consolidation.extraction.sentences import Sentence
-from memory.consolidation.extraction.sorts import sort_of
+from memory.consolidation.extraction.sorts import is_told, sort_of
 from memory.consolidation.extraction.words.noise import NOISE
 from memory.consolidation.extraction.words.themes import LONGEST, TOPICS
 from memory.consolidation.extraction.words.things import DOCUMENTS, NUMBERED, SURE_TOOLS
@@ -53,7 +53,11 @@ _IMPORTANCE: Final = {"person": 0.6, "organization": 0.5, "project": 0.6, "tool"
 
 @dataclass(frozen=True, slots=True)
 class Mention:
-    """A name as it stands in a text; `sort` says more of it where that is known, for example `place` or `title`."""
+    """A name as it stands in a text.
+
+    `sort` says more of it where that is known, for example `place` or `title`; `guessed` that nothing but the name, or
+    what it does, tells that it is a person's.
+    """
 
     name: str
     type: str
@@ -61,6 +65,7 @@ class Mention:
     end: int
     sort: str = ""
     confidence: float = 0.9
+    guessed: bool = False
 
     @property
     def importance(self) -> float:
@@ -101,7 +106,8 @@ def _without_parts(found: list[Mention]) -> list[Mention]:
 
 def _named(run: Run, text: str, people: AbstractSet[str]) -> Mention:
     kind, sort, confidence = sort_of(run, text, people)
-    return Mention(run.name[:LONGEST_NAME].strip(), kind, run.start, run.end, sort, confidence)
+    guessed = kind == "person" and len(run.words) == 1 and not is_told(run, text, people)
+    return Mention(run.name[:LONGEST_NAME].strip(), kind, run.start, run.end, sort, confidence, guessed)
 
 
 Read = Callable[["re.Match[str]"], "tuple[str, str, str] | None"]

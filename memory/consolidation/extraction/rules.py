@@ -13,6 +13,7 @@ from memory.consolidation.extraction.drafts import RELATED, Draft
 from memory.consolidation.extraction.endings import PARTED, tells_parting
 from memory.consolidation.extraction.foreign import foreign_drafts
 from memory.consolidation.extraction.gathering import Gathered, Reading, speaker_of
+from memory.consolidation.extraction.guesses import settle_guesses
 from memory.consolidation.extraction.happenings import happening
 from memory.consolidation.extraction.names import Mention, find_mentions
 from memory.consolidation.extraction.runs import inner_capitals
@@ -59,9 +60,12 @@ class RulesExtractor:
                 `left_out` as `extraction.characters`.
         """
         gathered = Gathered()
-        for reading in self._readings(passages, gathered):
+        readings = self._readings(passages, gathered)
+        for reading in readings:
             draw(gathered, reading)
-        return gathered.extract()
+        mentions = [mention for reading in readings for mention in reading.mentions]
+        speakers = {reading.speaker.entity for reading in readings}
+        return settle_guesses(gathered.extract(), mentions=mentions, speakers=speakers)
 
     def _readings(self, passages: Sequence[Passage], gathered: Gathered) -> list[Reading]:
         heard = [passage for passage in passages if passage.role not in SILENT_ROLES]

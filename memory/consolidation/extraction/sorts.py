@@ -50,6 +50,12 @@ def sort_of(run: Run, text: str, people: AbstractSet[str]) -> Sort:
     return _by_surroundings(run, text, people)
 
 
+def is_told(run: Run, text: str, people: AbstractSet[str]) -> bool:
+    """Tell whether a person is known to be one: one who speaks, or whose relative he is."""
+    before = _BEFORE.search(text[max(0, run.start - 40) : run.start])
+    return run.words[0].removesuffix("'s") in people or (before is not None and before[1].casefold() in RELATIVES)
+
+
 def _by_surroundings(run: Run, text: str, people: AbstractSet[str]) -> Sort:
     before = _BEFORE.search(text[max(0, run.start - 40) : run.start])
     previous = before[1].casefold() if before else ""

@@ -126,7 +126,7 @@ def _merged(rules: list[Mention], document: Any, openings: set[int], known: Know
 def _surer(ours: Mention, theirs: Mention) -> Mention:
     """Give the rules' mention the model's type where the rules only saw a capital."""
     unsure = ours.type == "concept" and not ours.sort and ours.confidence < 0.8
-    return Mention(ours.name, theirs.type, ours.start, ours.end, theirs.sort, 0.85) if unsure else ours
+    return Mention(ours.name, theirs.type, ours.start, ours.end, theirs.sort, 0.85, theirs.guessed) if unsure else ours
 
 
 def _entities(document: Any, openings: set[int], known: Known) -> Iterator[Mention]:
@@ -141,7 +141,7 @@ def _entities(document: Any, openings: set[int], known: Known) -> Iterator[Menti
             continue
         start, end = words[0].idx, words[-1].idx + len(words[-1].text)
         name = " ".join(document.text[start:end].split())
-        yield Mention(name, kind[0], start, end, kind[1], CONFIDENCE)
+        yield Mention(name, kind[0], start, end, kind[1], CONFIDENCE, kind[0] == "person" and " " not in name)
 
 
 def _is_name(words: list[Any], openings: set[int], known: Known) -> bool:

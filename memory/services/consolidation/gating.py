@@ -7,6 +7,7 @@ from datetime import datetime
 from typing import Any, Final
 from uuid import UUID
 
+from memory.consolidation.extraction.guesses import stored_properties
 from memory.consolidation.gate import Gated
 from memory.errors import InvalidInput, TooLarge
 from memory.models import Memory, ReviewKind
@@ -59,6 +60,9 @@ def _doubts(gated: Gated, rows: Mapping[str, Memory]) -> Iterator[Doubt]:
         said = [(rows[key].pk, "") for key in entity.passages if key in rows]
         yield ReviewKind.ENTITY, entity.confidence, _entity(entity), said
     for relation in drawn.relations:
+        if relation.ended and relation.weight == 0:
+            # It only ends what stands, and a person has nothing to say to what does not.
+            continue
         payload = {
             "source": {"name": relation.source, "type": relation.source_type},
             "label": relation.label,
@@ -92,7 +96,7 @@ def _entity(entity: ExtractedEntity) -> dict[str, Any]:
         "name": entity.name,
         "type": entity.type,
         "aliases": list(entity.aliases),
-        "properties": dict(entity.properties),
+        "properties": stored_properties(entity),
         "importance": entity.importance,
     }
 

@@ -8,6 +8,7 @@ from datetime import datetime
 from typing import Any, Final
 from uuid import UUID
 
+from memory.consolidation.extraction.guesses import stored_properties
 from memory.crypto.keyring import OwnerRing, keyring
 from memory.errors import InvalidInput, TooLarge
 from memory.graph.labels import SINGLE_VALUED, checked_label, label_hash, opposite_hash
@@ -16,6 +17,7 @@ from memory.graph.traversal import by_whole_name
 from memory.models import Memory, Relation
 from memory.ports import Extract, ExtractedEntity, ExtractedRelation
 from memory.services.actors import Target
+from memory.services.consolidation.known_names import with_types_of_bearers
 from memory.services.consolidation.stages import StageContext, StageReport
 from memory.services.graph.entities import MOST_ALIASES, EntityDraft, Spoken, merge_spoken
 from memory.services.graph.recording import Causing, Happening, record_causes, record_events
@@ -74,7 +76,7 @@ def write_entities(
     spoken = [(entity, memories) for entity in drawn.entities if (memories := _speaking(entity, rows))]
     if not spoken:
         return names
-    drafts = [_draft(entity) for entity, _ in spoken]
+    drafts = [_draft(one) for one in with_types_of_bearers(context.actor, [one for one, _ in spoken], target)]
     resolution = resolve(actor=context.actor, drafts=drafts, target=target)
     merged = merge_spoken(
         actor=context.actor,
@@ -193,7 +195,7 @@ def _draft(entity: ExtractedEntity) -> EntityDraft:
         name=entity.name,
         type=entity.type,
         aliases=[alias for alias in entity.aliases if _usable(alias)][:MOST_ALIASES],
-        properties=entity.properties or None,
+        properties=stored_properties(entity) or None,
         importance=entity.importance,
     )
 

@@ -19,6 +19,7 @@ from memory.services.consolidation.extracting import extract, forget_failures, i
 from memory.services.consolidation.facts import Prepared, prepare, store
 from memory.services.consolidation.gating import ask_about
 from memory.services.consolidation.graph_writing import write_entities, write_events, write_relations
+from memory.services.consolidation.known_names import admit_known
 from memory.services.consolidation.selection import Batch, mark_extracted, select
 from memory.services.consolidation.situation import backlog
 from memory.services.consolidation.stages import StageContext, StageReport
@@ -155,6 +156,7 @@ def _write_once(
         rows = {key: row for key, row in _unchanged(batch).items() if row.pk not in failed}
         reports.extraction.count("changed_meanwhile", len(batch.rows) - len(rows) - len(failed))
         target = batch.target
+        gated = admit_known(context.actor, gated, target)
         sure = gated.sure
         names = write_entities(context, sure, rows, target, reports.graph)
         write_relations(context, sure, rows, names, target, reports.graph)
