@@ -37,6 +37,16 @@ _ANOTHER: Final = re.compile(
 _GETTING: Final = frozenset({"got", "adopted", "bought", "have", "had", "rescued", "met", "welcomed", "named"})
 
 
+_TOO: Final = re.compile(r"\s*,?\s*(?:too|as\s+well)\b", re.IGNORECASE)
+_NAMESAKE: Final = re.compile(
+    r"(?<!\w)(?P<whose>my|our|(?-i:[A-Z])[\w-]+(?:\s(?-i:[A-Z])[\w-]+)?(?='s))(?:'s)?\s+"
+    rf"(?P<kind>{'|'.join(sorted(RELATIVES, key=len, reverse=True))})"
+    rf"\s+is\s+(?P<also>also\s+)?(?:named|called)\s+{_NAME}"
+    r"(?P<too>\s*,?\s*(?:too|as\s+well)\b)?",
+    re.IGNORECASE,
+)
+
+
 class Kin(NamedTuple):
     """Somebody of the circle: the name, the kind, the label that leads there, and where the name stands."""
 
@@ -53,10 +63,8 @@ def circle(text: str) -> list[Kin]:
     found: list[Kin] = []
     for match in _RELATIVE.finditer(text):
         kind = RELATIVES.get(" ".join(match["kind"].casefold().split()), "boss")
-        if (match["link"].startswith(",") and _IS.search(text[: match.start()])) or (
-            kind == "boss" and _FORMER.match(match.group())
-        ):
-            # "John is my dentist, Jane my doctor" names no dentist Jane; an old boss is none now.
+        if _is_somebody_else(match, text) or (kind == "boss" and _FORMER.match(match.group())):
+            # An old boss is none now.
             continue
         _add(found, match, kind, kin_label(kind), is_pet=False)
     for match in _PET.finditer(text):
@@ -66,6 +74,42 @@ def circle(text: str) -> list[Kin]:
         if mine or (named and had):
             _add(found, match, match["kind"].casefold(), "has_pet", is_pet=True)
     return found[:10]
+
+
+def _is_somebody_else(match: re.Match[str], text: str) -> bool:
+    """Tell whether the name is not the relative's, or another bears it too.
+
+    "John is my dentist, Jane my doctor" names no dentist Jane.
+    """
+    link = match["link"]
+    if link.startswith(","):
+        return _IS.search(text[: match.start()]) is not None
+    return ("called" in link.casefold() or "named" in link.casefold()) and _TOO.match(text[match.end() :]) is not None
+
+
+class Namesake(NamedTuple):
+    """Somebody of whom a text says that another bears his name too: whose he is, empty for the speaker's own."""
+
+    whose: str
+    kind: str
+    name: str
+    start: int
+    end: int
+
+
+def namesakes(text: str) -> list[Namesake]:
+    """List those who are said to bear the name of another too: "Jule's daughter is called Wren too"; at most ten."""
+    return [
+        Namesake(
+            "" if match["whose"].casefold() in ("my", "our") else match["whose"],
+            RELATIVES[match["kind"].casefold()],
+            match["name"],
+            match.start("name"),
+            match.end("name"),
+        )
+        for match in _NAMESAKE.finditer(text)
+        if match["also"] or match["too"]
+    ][:10]
 
 
 def _is_speakers(before: str) -> bool:

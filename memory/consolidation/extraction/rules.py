@@ -8,19 +8,17 @@ from typing import Final, NamedTuple
 
 from memory.consolidation.extraction.answers import MAX_BEFORE, completed
 from memory.consolidation.extraction.causes import causal_link
-from memory.consolidation.extraction.circle import GROWN, circle
-from memory.consolidation.extraction.drafts import RELATED, Draft
-from memory.consolidation.extraction.endings import PARTED, tells_parting
+from memory.consolidation.extraction.drafts import Draft
 from memory.consolidation.extraction.foreign import foreign_drafts
 from memory.consolidation.extraction.gathering import Gathered, Reading, speaker_of
 from memory.consolidation.extraction.guesses import settle_guesses
 from memory.consolidation.extraction.happenings import happening
 from memory.consolidation.extraction.names import Mention, find_mentions
+from memory.consolidation.extraction.relatives import draw_circle
 from memory.consolidation.extraction.runs import inner_capitals
 from memory.consolidation.extraction.sentences import MAX_CHARACTERS, Sentence, readable, sentences
 from memory.consolidation.extraction.special import findings, remembered, slash_command
-from memory.consolidation.extraction.statements import draw_statements, is_command, keep_draft, kin_statement
-from memory.graph.labels import SINGLE_VALUED
+from memory.consolidation.extraction.statements import draw_statements, is_command, keep_draft
 from memory.ports import Extract, ExtractedCause, ExtractedEvent, ExtractedRelation, Passage
 from memory.text.languages import possible_languages
 
@@ -115,7 +113,7 @@ def draw(gathered: Gathered, reading: Reading) -> None:
         for draft in found:
             _keep_own(gathered, reading, draft)
     else:
-        _draw_circle(gathered, reading)
+        draw_circle(gathered, reading)
         _draw_said(gathered, reading)
     for mention in reading.mentions:
         gathered.entity(reading, mention)
@@ -135,46 +133,6 @@ def _keep_own(gathered: Gathered, reading: Reading, draft: Draft) -> None:
     else:
         name = names[0] if names else None
     keep_draft(gathered, reading, _whole(reading), draft, name or "", reading.mentions[:8], None)
-
-
-def _draw_circle(gathered: Gathered, reading: Reading) -> None:
-    for sentence in reading.sentences:
-        if sentence.asks:
-            continue
-        for kin in circle(sentence.text):
-            start = sentence.start + kin.start
-            _mark(reading, kin.name, kin.kind, kin.is_pet, start, sentence.start + kin.end)
-            person = gathered.entity(reading, Mention(reading.speaker.entity, "person", 0, 0), importance=0.7)
-            kind = "concept" if kin.is_pet else "person"
-            mention = Mention(kin.name, kind, start, start + len(kin.name), kin.kind if kin.is_pet else "")
-            if person is None or gathered.entity(reading, mention, importance=0.6) is None:
-                continue
-            if kin.label in PARTED and tells_parting(sentence.text):
-                continue
-            text = kin_statement(reading.speaker, kin.name, kin.kind)
-            single = kin.label in SINGLE_VALUED
-            # A dog and a cat may bear one name.
-            value = f"{GROWN.get(kin.kind, kin.kind)} {kin.name}" if kin.is_pet else kin.name
-            draft = Draft(
-                RELATED,
-                kin.label,
-                value,
-                single=single,
-                label=kin.label,
-                target=kin.name,
-                target_type=kind,
-                text=text,
-            )
-            keep_draft(gathered, reading, sentence, draft, person, [mention], None)
-
-
-def _mark(reading: Reading, name: str, kind: str, is_pet: bool, start: int, end: int) -> None:
-    """Put what is now known of a name in the place of what was guessed."""
-    sure = Mention(name, "concept" if is_pet else "person", start, end, kind if is_pet else "")
-    reading.mentions = [
-        sure if mention.name == name or (mention.start == start and mention.type != "url") else mention
-        for mention in reading.mentions
-    ]
 
 
 def _draw_said(gathered: Gathered, reading: Reading) -> None:

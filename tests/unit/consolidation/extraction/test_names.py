@@ -6,7 +6,7 @@ import pytest
 
 from memory.consolidation.extraction import rules_extractor
 from memory.ports import Passage
-from tests.unit.consolidation.extraction.drawing import AT, draw, names
+from tests.unit.consolidation.extraction.drawing import AT, draw, names, relations
 
 
 @pytest.mark.parametrize(
@@ -90,3 +90,23 @@ def test_an_entity_of_several_passages_cites_them_all() -> None:
 def test_the_name_of_the_speaker_before_his_words_is_not_read() -> None:
     drawn = draw("Ana: I live in Leipzig.")
     assert [fact.text for fact in drawn.facts] == ["Ana lives in Leipzig."]
+
+
+@pytest.mark.parametrize(
+    ("said", "whose"),
+    [
+        ("Jule's daughter is called Wren too.", "Jule"),
+        ("Jule's daughter is also named Wren.", "Jule"),
+        ("My daughter is called Wren as well.", "Ana"),
+    ],
+    ids=str,
+)
+def test_a_namesake_is_kept_apart_by_whose_it_is(said: str, whose: str) -> None:
+    drawn = draw(said)
+    assert relations(drawn) == {(whose, "has_daughter", f"{whose}'s daughter Wren", False)}
+    assert [fact.text for fact in drawn.facts] == [f"{whose}'s daughter is also called Wren."]
+    assert "Wren" not in names(drawn)
+
+
+def test_a_relative_who_comes_along_too_is_no_namesake() -> None:
+    assert relations(draw("My sister Jule too lives in Porto.")) >= {("Ana", "has_sister", "Jule", False)}
