@@ -130,7 +130,7 @@ def test_bad_requests(alice: Actor) -> None:
         ({"as_of": MAY, "superseded": True}, "as_of.with_superseded"),
     ):
         with pytest.raises(InvalidInput) as error:
-            facts(actor=alice, **wrong)  # type: ignore[arg-type]
+            facts(actor=alice, **wrong)
         assert error.value.machine_code == code
     with pytest.raises(NotFound):
         facts(actor=alice, about=uuid4())

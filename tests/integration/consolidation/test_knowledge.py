@@ -29,6 +29,7 @@ from memory.services.retirement import delete_memory, erase_due
 from tests.integration.consolidation.scripted import (
     MAY,
     Everything,
+    Item,
     Scripted,
     consolidate,
     facts_of,
@@ -41,7 +42,7 @@ from tests.integration.consolidation.stage import say
 pytestmark = pytest.mark.django_db
 
 WORKS = "Alice works at Acme with Bob since the fire destroyed her office."
-DRAWN = [
+DRAWN: list[Item] = [
     ExtractedEntity(name="Alice", type="person", importance=0.7),
     ExtractedEntity(name="Acme", type="organization"),
     ExtractedEntity(name="Bob", type="person"),
