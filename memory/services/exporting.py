@@ -17,6 +17,7 @@ from memory.services.features import require_memory
 from memory.services.graph.exporting import graph_parts, readable_memories
 from memory.services.opening import opened
 from memory.services.sessions import own_sessions
+from memory.services.skill_transfer import exported_skills
 
 FORMAT: Final = "loci-export/2"
 FORMER: Final = frozenset({"loci-export/1"})
@@ -80,7 +81,7 @@ def _pieces(actor: Actor, form: str) -> Iterator[str]:
 
 
 def _graph_pieces(actor: Actor) -> Iterator[str]:
-    for name, items in graph_parts(actor):
+    for name, items in (*graph_parts(actor), ("skills", exported_skills(actor))):
         yield f', "{name}": ['
         for place, item in enumerate(items):
             yield ("," if place else "") + json.dumps(item, ensure_ascii=False)

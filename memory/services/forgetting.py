@@ -42,7 +42,8 @@ class PurgeRequest:
 
     Attributes:
         expired: whatever expired by now.
-        decay_days: episodes that are older than so many days and whose salience is at most `salience_floor`.
+        decay_days: episodes that were stored more than so many days ago, whenever they happened, and whose salience is
+            at most `salience_floor`.
         salience_floor: from 0 to 1.
         provenance: what came from a source, `user:al`, or from below it, `user:al/chat`; whole segments count.
         erase: erase for good instead of archiving; persons only.

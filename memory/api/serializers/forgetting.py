@@ -19,7 +19,7 @@ class PurgeSerializer(Strict):
     expired = Switch(required=False, help_text="Whatever has expired by now.")
     decay_days = Number(
         required=False,
-        help_text="Episodes older than so many days (0 to 36500) whose salience is at most `salience_floor`.",
+        help_text="Episodes stored more than so many days ago (0 to 36500) whose salience is at most `salience_floor`.",
     )
     salience_floor = Number(required=False, help_text="0.2 when left out.")
     provenance = RawText(

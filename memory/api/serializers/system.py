@@ -72,6 +72,7 @@ class ExportSerializer(serializers.Serializer[Any]):
     events = serializers.ListField(child=serializers.DictField(), required=False)
     causes = serializers.ListField(child=serializers.DictField(), required=False)
     edges = serializers.ListField(child=serializers.DictField(), required=False)
+    skills = serializers.ListField(child=serializers.DictField(), required=False)
 
 
 class ImportQuery(Query):
@@ -90,12 +91,13 @@ class ImportDocumentSerializer(serializers.Serializer[Any]):
     events = serializers.ListField(child=serializers.DictField(), required=False)
     causes = serializers.ListField(child=serializers.DictField(), required=False)
     edges = serializers.ListField(child=serializers.DictField(), required=False)
+    skills = serializers.ListField(child=serializers.DictField(), required=False)
 
 
 class ImportErrorSerializer(serializers.Serializer[Any]):
     """Why one item was refused."""
 
-    part = serializers.CharField(help_text="`memories`, or the part of the graph.")
+    part = serializers.CharField(help_text="`memories`, `skills`, or the part of the graph.")
     index = serializers.IntegerField()
     code = serializers.CharField()
     message = serializers.CharField()
@@ -116,4 +118,8 @@ class ImportedSerializer(serializers.Serializer[Any]):
     existing = serializers.IntegerField()
     skipped = serializers.IntegerField(help_text="Superseded ones.")
     graph = serializers.DictField(child=ImportedPartSerializer(), help_text="By part; empty where there was no graph.")
+    skills = serializers.DictField(
+        child=serializers.IntegerField(),
+        help_text="`created`, `existing`, and `skipped` without their memories; empty where there were none.",
+    )
     errors = ImportErrorSerializer(many=True)  # type: ignore[assignment]

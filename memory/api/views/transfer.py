@@ -83,7 +83,7 @@ class ImportView(LociView):
         `batch.nothing_stored`.
         """
         imported = import_document(actor=self.actor, document=request.data, scope=self.query.get("scope", UNSET))
-        taken = imported.created + imported.existing + imported.skipped
+        taken = imported.created + imported.existing + imported.skipped + sum(imported.skills.values())
         if imported.errors and not taken + sum(sum(counts.values()) for counts in imported.graph.values()):
             raise InvalidInput(
                 "Not one item could be used; `errors` says why.",

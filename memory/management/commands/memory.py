@@ -35,7 +35,7 @@ class Command(BaseCommand):
             "--decay-days",
             type=_number_to(MOST_DAYS),
             metavar="N",
-            help="episodes older than N days whose salience is at most the floor",
+            help="episodes stored more than N days ago whose salience is at most the floor",
         )
         purging.add_argument(
             "--salience-floor", type=_number_to(1), metavar="F", help=f"for --decay-days, 0 to 1; {FLOOR} when left out"

@@ -30,7 +30,14 @@ def test_an_export_can_be_imported_by_another(agent: Client, stranger: Client) -
     assert imported.status_code == 200
     nothing = {"created": 0, "existing": 0, "skipped": 0}
     graph = dict.fromkeys(("entities", "relations", "events", "causes", "edges"), nothing)
-    assert imported.json() == {"created": 4, "existing": 0, "skipped": 0, "graph": graph, "errors": []}
+    assert imported.json() == {
+        "created": 4,
+        "existing": 0,
+        "skipped": 0,
+        "graph": graph,
+        "skills": {},
+        "errors": [],
+    }
 
     def plain(item: dict[str, Any]) -> dict[str, Any]:
         return {name: value for name, value in item.items() if name not in ("id", "created_at")}
@@ -124,6 +131,21 @@ def test_an_import_needs_the_permission_to_write(alice: Any, make_client: Any) -
     client = make_client(alice, "courier", scopes=[Permission.TRANSFER, Permission.READ])
     body = problem(client.json("post", "/import", {"memories": [{"content": "x"}]}), 403, "auth.forbidden")
     assert body["permission"] == "memory:write"
+
+
+def test_what_was_archived_stays_so_whoever_imports(agent: Client, mallory: Any, make_client: Any) -> None:
+    agent.json("post", f"/memories/{remember(agent, 'Tea was warm.')}/archive")
+    agent.json("post", "/turns", {"session": "trip", "turns": [{"text": "ok"}]})
+    document = exported(agent)
+    for item in document["memories"]:
+        item["status"] = "archived"
+    permissions = [Permission.TRANSFER, Permission.READ, Permission.WRITE]
+    mover = make_client(mallory, "mover", scopes=permissions)
+    assert mover.json("post", "/import", document).json()["created"] == 2
+    assert mover.json("get", "/memories").json()["items"] == []
+    archived = mover.json("get", "/memories?status=archived").json()["items"]
+    assert sorted(row["text"] for row in archived) == ["Tea was warm.", "ok"]
+    problem(mover.json("post", f"/memories/{archived[0]['id']}/archive"), 403, "auth.forbidden")
 
 
 def test_unknown_forms_are_refused(agent: Client) -> None:
