@@ -234,7 +234,7 @@ def _positive(subject: Subject, adverbs: str, rest: str, unsure: bool) -> Clause
     else:
         told = {"were": "was"}.get(form, form) if not subject.plural else form
     if base == "be" and tense == "present" and (gone := _NO_LONGER.match(tail)):
-        return Clause(subject, base, tense, f"{adverbs}{told} no longer", gone[1], True, True, unsure)
+        return _over(subject, f"{adverbs}{told} no longer", gone[1], unsure)
     if base == "be":
         more, tail, doubt = _adverbs(tail)
         told, unsure = f"{told} {more}".strip(), unsure or doubt
@@ -264,6 +264,15 @@ def _after_auxiliary(base: str, tail: str) -> tuple[str, str, str, str] | None:
     return None
 
 
+def _over(subject: Subject, told: str, tail: str, unsure: bool) -> Clause:
+    """Read what follows "is no longer": a trade, a place, or what somebody was doing."""
+    word = _WORD.match(tail)
+    base, tense = FORMS.get(word[1].casefold(), ("", "")) if word else ("", "")
+    if word and tense == "going":
+        return Clause(subject, base, tense, f"{told} {word[1]}", word[2], True, True, unsure)
+    return Clause(subject, "be", "present", told, tail, True, True, unsure)
+
+
 def _negative(subject: Subject, adverbs: str, match: re.Match[str], unsure: bool) -> Clause | None:
     denial = match[1].casefold()
     more, rest, doubt = _adverbs(match[2])
@@ -278,8 +287,9 @@ def _negative(subject: Subject, adverbs: str, match: re.Match[str], unsure: bool
         return None
     if denial.partition(" ")[0] in ("am", "is", "isn't", "are", "aren't"):
         told = f"{adverbs}{'are' if subject.plural else 'is'} not"
-        ended = _ANY_MORE.search(rest) is not None
-        return Clause(subject, "be", "present", told, f"{more}{rest}", True, ended, unsure or doubt)
+        if _ANY_MORE.search(rest):
+            return _over(subject, told, f"{more}{rest}", unsure or doubt)
+        return Clause(subject, "be", "present", told, f"{more}{rest}", True, False, unsure or doubt)
     word = _WORD.match(rest)
     known = FORMS.get(word[1].casefold()) if word else None
     if word is None or known is None or denial.startswith(("was", "ha", "did")):

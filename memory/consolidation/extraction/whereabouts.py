@@ -27,6 +27,9 @@ _NO_EMPLOYER: Final = re.compile(
 )
 _FROM_TO: Final = re.compile(r"(?:back\s+|here\s+|out\s+|over\s+)?from\s+(.+?)\s+to\s+(.+)", re.DOTALL)
 _TO_FROM: Final = re.compile(r"(?:back\s+|out\s+|over\s+)?to\s+(.+?)(?:\s+from\s+(.+))?\Z", re.DOTALL)
+_VISITED: Final = re.compile(
+    r"\b(?:early|late|at|around|before|after|to\s+go|with|yesterday|today|again)\b", re.IGNORECASE
+)
 _OUT_OF: Final = re.compile(r"(?:away\s+from|out\s+of|from)\s+(.+)", re.DOTALL)
 
 
@@ -103,7 +106,11 @@ def leaves(clause: Clause) -> list[Draft]:
     named = match or ORGANIZATION_WORDS.intersection(place.casefold().split()) or place.casefold() in ORGANIZATIONS
     if not place or not named or clause.tense not in ("past", "perfect") or clause.negated:
         return []
-    return [Draft(TRADE, "works_at", place, -1, label="works_at", target_type="organization", ended=True)]
+    gone = Draft(TRADE, "works_at", place, -1, label="works_at", target_type="organization", ended=True)
+    if match:
+        return [gone]
+    # "I left the museum at noon" tells of a visit; without a word for work only what is known to be the employer ends.
+    return [] if clause.subject.plural or _VISITED.search(clause.tail) else [gone.but(supposed=True)]
 
 
 def starts(clause: Clause) -> list[Draft]:

@@ -98,8 +98,10 @@ RELATIVES: Final[dict[str, str]] = {
     }.items()
     for form in forms.split()
 }  # fmt: skip
-LEADING: Final = frozenset({"line manager", "team lead", "team leader", "tech lead", "direct manager", "direct boss"})
-"""Who leads, in two words."""
+LEADING: Final = frozenset(
+    {"lead", "line manager", "team lead", "team leader", "tech lead", "direct manager", "direct boss"}
+)
+"""Who leads, besides the one word of a boss."""
 
 SPOUSES: Final = frozenset({"wife", "husband", "spouse"})
 PARTNERS: Final = SPOUSES | {"partner", "fiance", "fiancee", "girlfriend", "boyfriend"}

@@ -18,7 +18,9 @@ ENDED = {
     "I quit my job at Acme Corp.": ("works_at", "Acme Corp"),
     "I stopped working at Acme Corp.": ("works_at", "Acme Corp"),
     "I resigned from Acme Corp.": ("works_at", "Acme Corp"),
-    "I left Acme Corp last week.": ("works_at", "Acme Corp"),
+    "I am not working at Acme Corp any more.": ("works_at", "Acme Corp"),
+    "I'm no longer working at Acme Corp.": ("works_at", "Acme Corp"),
+    "I'm not playing tennis anymore.": ("plays", "tennis"),
     "I'm no longer based in Porto.": ("lives_in", "Porto"),
     "I stopped using Redis.": ("uses", "Redis"),
     "I don't speak French any more.": ("speaks", "French"),
@@ -51,6 +53,8 @@ def test_a_plain_denial_ends_only_what_stands() -> None:
     (relation,) = [one for one in draw("I don't play tennis.").relations if one.label == "plays"]
     assert (relation.ended, relation.weight) == (True, 0.0)
     assert relations(draw("I don't own a car.")) == set()
+    (relation,) = draw("I left Acme Corp last week.").relations[:1]
+    assert (relation.label, relation.ended, relation.weight) == ("works_at", True, 0.0)
 
 
 @pytest.mark.parametrize(
@@ -71,6 +75,8 @@ def test_a_habit_is_told(said: str, told: str) -> None:
         "I gave up on Tom.",
         "I gave up my seat.",
         "I left Lisbon.",
+        "I left the Louvre Museum at noon.",
+        "We left Leeds University.",
         "I left my keys at Acme Corp.",
         "I didn't quit tennis.",
         "The team broke up.",
