@@ -273,7 +273,9 @@ def _take_back(actor: Actor, row: ReviewItem, prepared: Prepared | None, moment:
     elif row.kind in OF_GRAPH:
         Changes.read(outcome["rows"]).undo()
     elif row.kind == ReviewKind.MERGE:
-        undo_merge(actor=actor, merge_id=UUID(outcome["merge"]))
+        # One that was taken back elsewhere must not keep its item decided for good.
+        if not EntityMerge.objects.filter(pk=UUID(outcome["merge"]), undone_at__isnull=False).exists():
+            undo_merge(actor=actor, merge_id=UUID(outcome["merge"]))
     else:
         bring_back(outcome=outcome, prepared=prepared, moment=moment)
 
