@@ -101,7 +101,7 @@ def test_only_what_is_sure_is_stored(alice: Actor) -> None:
     # Prax P20, P21: .4 waits for a person, .9 is stored, .6 is the bound.
     text = "Maybe Bob moved to Oslo."
     say(alice, "chat", ("user", text), at=MAY)
-    drawn = [
+    drawn: list[Item] = [
         ExtractedEntity(name="Bob", type="person", confidence=0.4),
         ExtractedEntity(name="Oslo", type="topic", confidence=0.6),
         ExtractedFact(text="Bob moved to Oslo.", confidence=0.4),
@@ -271,7 +271,7 @@ def test_a_turn_that_is_erased_while_it_is_read_leaves_nothing(alice: Actor) -> 
 def test_an_item_that_cannot_be_stored_costs_nothing_else(alice: Actor) -> None:
     text = "All sorts of things."
     say(alice, "chat", ("user", text), at=MAY)
-    drawn = [
+    drawn: list[Item] = [
         ExtractedEntity(name="n" * 300, type="person"),
         ExtractedEntity(name="Alice", type="astronaut"),
         ExtractedEntity(name="Bob", type="person", aliases=("", "Bobby")),
