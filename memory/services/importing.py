@@ -23,13 +23,14 @@ from memory.services.turns import TurnDraft, ingest_turns
 PAGE: Final = 500
 BATCH: Final = 100
 MOST_ITEMS: Final = 20_000
+MOST_ERRORS: Final = 100
 
 
 @dataclass(slots=True)
 class Imported:
     """What became of an import's memories, of its graph by part, and of its skills.
 
-    `errors` names each refused item by its part and its place in it.
+    `errors` names the first 100 refused items by their part and their place in it, `further_errors` counts the others.
     """
 
     created: int = 0
@@ -38,6 +39,7 @@ class Imported:
     graph: dict[str, dict[str, int]] = field(default_factory=dict)
     skills: dict[str, int] = field(default_factory=dict)
     errors: list[dict[str, Any]] = field(default_factory=list)
+    further_errors: int = 0
 
 
 @dataclass(slots=True)
@@ -60,6 +62,7 @@ def import_document(*, actor: Actor, document: Any, scope: Any = UNSET) -> Impor
 
     Raises:
         InvalidInput: no such document, more than 20,000 memories, or a graph that cannot be used.
+        TooLarge: `import.graph_size`, more than 20,000 items of a part of the graph; nothing was stored.
         PermissionRefused: one of the permissions `transfer` and `memory:write` is missing.
         InvalidScope, NotFound: the scope cannot be written; nothing was stored.
     """
@@ -104,6 +107,8 @@ def import_document(*, actor: Actor, document: Any, scope: Any = UNSET) -> Impor
     if graph:
         joined = import_graph(actor=actor, document=graph, memories=memories, scope=scope)
         result.graph, result.errors = joined.counts, result.errors + joined.errors
+    result.further_errors = max(len(result.errors) - MOST_ERRORS, 0)
+    result.errors = result.errors[:MOST_ERRORS]
     return result
 
 

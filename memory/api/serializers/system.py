@@ -122,4 +122,5 @@ class ImportedSerializer(serializers.Serializer[Any]):
         child=serializers.IntegerField(),
         help_text="`created`, `existing`, and `skipped` without their memories; empty where there were none.",
     )
-    errors = ImportErrorSerializer(many=True)  # type: ignore[assignment]
+    errors = ImportErrorSerializer(many=True, help_text="The first 100 refused items.")  # type: ignore[assignment]
+    further_errors = serializers.IntegerField(help_text="How many more were refused.")

@@ -72,7 +72,7 @@ class ImportView(LociView):
             body=ImportDocumentSerializer,
             most_bytes=32 * MIB,
             answers={200: ImportedSerializer},
-            problems=(409,),
+            problems=(409, 413),
         )
     }
 
@@ -89,5 +89,6 @@ class ImportView(LociView):
                 "Not one item could be used; `errors` says why.",
                 code="batch.nothing_stored",
                 errors=imported.errors,
+                further_errors=imported.further_errors,
             )
         return Response(asdict(imported))

@@ -262,6 +262,11 @@ def visible_entity(actor: Actor, entity_id: UUID) -> Entity:
     return row
 
 
+def refuse_unusable_entity(draft: EntityDraft, *, ring: OwnerRing) -> None:
+    """Raise InvalidInput or TooLarge where `merge_entities` would, which then stores nothing of all its drafts."""
+    _checked(draft, ring, now())
+
+
 def _checked(draft: EntityDraft, ring: OwnerRing, moment: datetime) -> _Ready:
     name = checked_name(draft.name)
     if draft.type not in EntityType.values:

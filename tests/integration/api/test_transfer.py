@@ -37,6 +37,7 @@ def test_an_export_can_be_imported_by_another(agent: Client, stranger: Client) -
         "graph": graph,
         "skills": {},
         "errors": [],
+        "further_errors": 0,
     }
 
     def plain(item: dict[str, Any]) -> dict[str, Any]:
@@ -117,6 +118,27 @@ def test_bad_items_are_reported_and_the_others_stored(agent: Client) -> None:
 def test_documents_that_cannot_be_imported(agent: Client, document: Any, code: str) -> None:
     problem(agent.json("post", "/import", document), 422, code)
     assert agent.json("get", "/memories").json()["items"] == []
+
+
+def test_a_graph_that_is_too_large_is_refused_before_anything_is_stored(agent: Client) -> None:
+    document = {"memories": [{"content": "x"}], "format": "loci-export/2", "relations": [{}] * 20_001}
+    body = problem(agent.json("post", "/import", document), 413, "import.graph_size")
+    assert body["field"] == "relations"
+    assert agent.json("get", "/memories").json()["items"] == []
+
+
+def test_not_more_than_a_hundred_errors_are_listed(agent: Client) -> None:
+    document = {
+        "memories": [{"content": ""}] * 70 + [{"content": "good"}],
+        "format": "loci-export/2",
+        "entities": [{"name": ""}] * 50,
+    }
+    body = agent.json("post", "/import", document).json()
+    assert (len(body["errors"]), body["further_errors"]) == (100, 20)
+    assert [error.get("part") for error in body["errors"]] == [body["errors"][0].get("part")] * 70 + ["entities"] * 30
+    document["memories"] = [{"content": ""}] * 70
+    body = problem(agent.json("post", "/import", document), 422, "batch.nothing_stored")
+    assert (len(body["errors"]), body["further_errors"]) == (100, 20)
 
 
 def test_the_scope_of_an_import_is_asked_for(agent: Client, colleague: Client) -> None:

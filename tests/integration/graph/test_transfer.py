@@ -8,11 +8,14 @@ from datetime import timedelta
 from typing import Any
 
 import pytest
+from django.db import connection
+from django.test.utils import CaptureQueriesContext
 
 from memory.models import Entity, EntityMention, GraphEvidence, Memory, owner_scope
 from memory.services.actors import Actor
 from memory.services.drafts import Draft
 from memory.services.exporting import export_stream
+from memory.services.graph import importing
 from memory.services.graph.edges import edges_of, link_memories
 from memory.services.graph.entities import get_entity
 from memory.services.graph.happenings import add_causal_link, merge_temporal_event
@@ -231,6 +234,75 @@ def test_bad_items_are_reported_and_the_others_stored(mallory: Actor) -> None:
     assert [found.graph[part]["skipped"] for part in ("relations", "edges")] == [2, 1]
     with owner_scope(mallory.owner_id):
         assert EntityMention.objects.count() == 1
+
+
+def crowd(count: int) -> Any:
+    """Make a graph of people who know the next one, each of whom one memory speaks."""
+    day = "2020-01-01"
+    return {
+        "format": "loci-export/2",
+        "memories": [{"id": "m", "content": "All of them came."}],
+        "entities": [
+            {"id": str(n), "type": "person", "name": f"Person {n}", "aliases": [f"P{n}"], "mentions": ["m"],
+             "mention_count": n % 7, "importance": 0.3, "stated": n % 2 == 0, "first_seen": day}
+            for n in range(count)
+        ],
+        "relations": [
+            {"source": str(n), "label": "lives_in" if n % 3 else "knows", "target": str((n + 1) % count),
+             "valid_from": day, "weight": 0.4, "evidence": [{"memory": "m", "text": f"words {n}"}]}
+            for n in range(count)
+        ],
+    }  # fmt: skip
+
+
+def test_a_large_graph_is_taken_in_a_few_statements(mallory: Actor) -> None:
+    document = crowd(1_500)
+    for expected in (1_500, 0):
+        with owner_scope(mallory.owner_id), CaptureQueriesContext(connection) as statements:
+            found = import_document(actor=mallory, document=document)
+        assert found.errors == []
+        assert {part: found.graph[part]["created"] for part in ("entities", "relations")} == dict.fromkeys(
+            ("entities", "relations"), expected
+        )
+        assert len(statements) < 250
+    with owner_scope(mallory.owner_id):
+        assert EntityMention.objects.count() == GraphEvidence.objects.count() == 1_500
+
+
+def test_taken_together_is_what_is_taken_one_by_one(
+    document: Any, alice: Actor, mallory: Actor, make_owner: Callable[..., Actor], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    more = crowd(12)
+    more["entities"] += [
+        {"id": "a", "type": "person", "name": "P3"},
+        {"id": "b", "type": "person", "name": "Twin", "aliases": ["person 5"]},
+        {"id": "c", "type": "topic", "name": "Person 5"},
+        {"id": "d", "type": "person", "name": "Twin", "aliases": ["Gemini"], "properties": {"n": 1}},
+        {"id": "e", "type": "planet", "name": "Person 6"},
+        {"id": "f", "type": "person", "name": "Person 7", "first_seen": "never"},
+    ]
+    more["relations"] += [
+        {**more["relations"][0], "evidence": [{"memory": None, "text": "again"}]},
+        {**more["relations"][1], "valid_until": "2021-01-01", "closed_at": "2021-02-01"},
+        {**more["relations"][1], "target": "9", "valid_from": "2022-01-01"},
+        {**more["relations"][2], "retracted_at": "2021-02-01"},
+        {**more["relations"][3], "evidence": ["bad"]},
+        {**more["relations"][4], "weight": 7},
+    ]
+    outcomes = []
+    for owner, together in ((mallory, True), (make_owner("trudy"), False)):
+        if not together:
+            monkeypatch.setattr(importing, "_TOGETHER", {})
+        counted = []
+        for name in ("Person 1", "Person 2"):
+            entity(owner, name)
+        relate(owner, "Person 1", "lives_in", entity(owner, "Moon", "topic"), valid_from="2021-01-01")
+        for one in (document, more, more):
+            found = import_document(actor=owner, document=one)
+            counted.append((found.graph, sorted((one["part"], one["index"], one["code"]) for one in found.errors)))
+        outcomes.append((counted, plain(exported(owner))))
+    assert outcomes[0][0] == outcomes[1][0]
+    assert outcomes[0][1] == outcomes[1][1]
 
 
 def test_an_entity_that_was_merged_from_several_keeps_all_its_names(alice: Actor, mallory: Actor) -> None:
