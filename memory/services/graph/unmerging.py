@@ -72,7 +72,7 @@ def undo_merge(*, actor: Actor, merge_id: UUID, permission: Permission = Permiss
         name_anew(kept, ring)
         name_anew(gone, ring)
         _put_back_mentions(kept, gone, record)
-        _put_back_relations(kept, gone, record)
+        _put_back_relations(kept, gone, record, row.merged_at, moment)
         _put_back_happenings(kept, gone, record)
         _put_back_decisions(kept, gone, record)
         row.undone_at = moment
@@ -128,7 +128,7 @@ def _put_back_mentions(kept: Entity, gone: Entity, record: Record) -> None:
     EntityMention.objects.filter(entity_id=kept.pk, memory_id__in=added).delete()
 
 
-def _put_back_relations(kept: Entity, gone: Entity, record: Record) -> None:
+def _put_back_relations(kept: Entity, gone: Entity, record: Record, merged_at: datetime, moment: datetime) -> None:
     moving = {UUID(pk) for _, pk in record["relations_moved"]}
     for change in reversed(record["relations_changed"]):
         GraphEvidence.objects.filter(pk__in=[UUID(pk) for pk in change["reasons"]]).delete()
@@ -143,7 +143,7 @@ def _put_back_relations(kept: Entity, gone: Entity, record: Record) -> None:
             setattr(row, f"{end}_id", gone.pk)
             row.save(update_fields=[end])
     for dropped in record["relations_dropped"]:
-        _put_back(dropped)
+        _put_back(dropped, merged_at, moment)
 
 
 def _replaced(standing: Relation, former: Relation, moving: set[UUID]) -> bool:
@@ -162,7 +162,7 @@ def _replaced(standing: Relation, former: Relation, moving: set[UUID]) -> bool:
     return bool(others.exists())
 
 
-def _put_back(dropped: Record) -> None:
+def _put_back(dropped: Record, merged_at: datetime, moment: datetime) -> None:
     row = rebuilt(Relation, dropped["relation"])
     if len(_there(Entity, [str(row.source_id), str(row.target_id)])) < 2:
         return
@@ -171,9 +171,30 @@ def _put_back(dropped: Record) -> None:
     left = [reason for reason in reasons if reason.memory_id is None or reason.memory_id in there]
     if reasons and not left:
         return
+    _end_where_passed(row, merged_at, moment)
     row.save(force_insert=True)
     for reason in left:
         reason.save(force_insert=True)
+
+
+def _end_where_passed(row: Relation, merged_at: datetime, moment: datetime) -> None:
+    """End a relation that the merge dropped where its source has another target of a label with one at a time since.
+
+    It held until that one began; beside one that began before, no longer than a moment.
+    """
+    if row.valid_until is not None or row.retracted_at is not None or row.label not in SINGLE_VALUED:
+        return
+    others = Relation.objects.filter(
+        scope=row.scope,
+        source_id=row.source_id,
+        label_hash=row.label_hash,
+        valid_until=None,
+        retracted_at=None,
+        recorded_at__gt=merged_at,
+    )
+    since = others.order_by("valid_from").values_list("valid_from", flat=True).first()
+    if since is not None:
+        row.valid_until, row.closed_at = max(since, row.valid_from), moment
 
 
 def _put_back_happenings(kept: Entity, gone: Entity, record: Record) -> None:

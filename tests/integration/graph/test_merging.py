@@ -155,6 +155,25 @@ def test_what_holds_in_the_place_of_what_the_merge_ended_keeps_it(
     assert ("Bob", "lives_in", "Lisbon") in said(alice, gone)
 
 
+def test_what_a_third_party_said_of_the_merged_one_is_history_once_it_has_moved_on(
+    alice: Actor, time: FixedClock
+) -> None:
+    kept, gone = entity(alice, "Acme", "organization"), entity(alice, "Acme Inc", "organization")
+    entity(alice, "Initech", "organization")
+    entity(alice, "Ann")
+    relate(alice, "Ann", "works_at", kept, valid_from=day("2020-01-01"), supersede=False)
+    relate(alice, "Ann", "works_at", gone, valid_from=day("2021-01-01"), supersede=False)
+    made = merge(alice, kept, gone)
+    time.moment += timedelta(days=1)
+    relate(alice, "Ann", "works_at", "Initech", valid_from=day("2025-01-01"))
+    time.moment += timedelta(days=1)
+    undo_merge(actor=alice, merge_id=made.pk)
+    ann = get_entity(actor=alice, name="Ann")
+    held = [row for row in relations_of(actor=alice, entity_id=ann.pk, superseded=True) if row.retracted_at is None]
+    ends = {row.target.name: row.valid_until for row in held}
+    assert ends == {"Acme": day("2025-01-01"), "Acme Inc": day("2025-01-01"), "Initech": None}
+
+
 def test_properties_for_which_there_is_no_room_come_back_with_the_undoing(alice: Actor) -> None:
     kept = entity(alice, "Robert Smith", properties={"a": "x" * 9_000})
     gone = entity(alice, "Bob", properties={"b": "y" * 9_000, "c": "small"})
