@@ -32,6 +32,7 @@ from memory.services.graph.writing import change_graph
 from memory.services.memories import visible_memory
 from memory.services.opening import opened
 from memory.services.retirement import archive_memory
+from memory.services.sessions import own_sessions
 from memory.services.settings import current_settings
 from memory.services.writing import remove_from_indexes
 from memory.text import limits
@@ -120,6 +121,8 @@ def compress_memories(*, actor: Actor, request: CompressRequest) -> Compressed:
     actor.require(Permission.DELETE)
     actor.require(Permission.WRITE)
     _check(request)
+    if request.session_id is not None:
+        _require_session(actor, request.session_id)
     moment = now()
     found, left_alone = _chosen(actor, request, moment)
     answer = Compressed(request.dry_run, left_alone=left_alone)
@@ -147,6 +150,12 @@ def _check(request: CompressRequest) -> None:
         raise InvalidInput("tier is episodic or semantic.", code="tier.invalid", field="tier")
     if request.category is not None and not limits.normalise_category(request.category)[1]:
         raise InvalidInput("There is no such category.", code="category.unknown", field="category")
+
+
+def _require_session(actor: Actor, session_id: UUID) -> None:
+    with owner_scope(actor.owner_id):
+        if not own_sessions(actor).filter(pk=session_id).exists():
+            raise NotFound("There is no session with this id here.")
 
 
 def _chosen(actor: Actor, request: CompressRequest, moment: datetime) -> tuple[list[tuple[Target, list[Memory]]], int]:

@@ -51,6 +51,8 @@ def test_bad_requests_and_permissions(agent: Client, alice: Actor, make_client: 
         ({"older_than_days": "30"}, "field.type"),
     ):
         problem(agent.json("post", "/memories/compress", body), 422, code)
+    unknown = {"session": "0190aaaa-0000-7000-8000-000000000000", "dry_run": True}
+    problem(agent.json("post", "/memories/compress", unknown), 404, "not_found")
     for scopes in ([Permission.READ, Permission.WRITE], [Permission.DELETE]):
         weak = make_client(alice, f"weak {len(scopes)}", scopes=scopes)
         problem(weak.json("post", "/memories/compress", {}), 403, "auth.forbidden")

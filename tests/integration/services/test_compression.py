@@ -181,7 +181,8 @@ def test_narrowed(alice: Actor, time: Stopped) -> None:
 
     assert chosen(category="Project") == [travel]
     assert chosen(session_id=session) == chosen(tier="episodic") == [turns]
-    assert chosen(session_id=uuid4()) == []
+    with pytest.raises(NotFound):
+        chosen(session_id=uuid4())
     assert [len(ids) for ids in chosen(most=3)] == [3]
     (all_of_them,) = chosen()
     assert len(all_of_them) == 7
