@@ -113,18 +113,23 @@ def test_what_comes_back_is_walked_over_again(alice: Actor) -> None:
 
 
 @pytest.mark.django_db
-def test_what_is_hidden_leaves_the_matrix_of_others(alice: Actor, make_agent: Callable[..., tuple[Actor, str]]) -> None:
+def test_what_changes_hands_does_so_in_the_matrix_of_others(
+    alice: Actor, make_agent: Callable[..., tuple[Actor, str]]
+) -> None:
     first, _ = make_agent(alice, "first")
     second, _ = make_agent(alice, "second")
-    said = memory(first, "Ann met Ben.")
-    entity(first, "Ann", memory_id=said)
-    assert seen(second) == {said}
+    said, other = memory(first, "Ann met Ben.", scope="agent"), memory(first, "They met in Cork.")
+    link_memories(actor=first, source_id=said, target_id=other)
+    assert (seen(first), seen(second)) == ({said, other}, set())
     before = version(alice)
     change_memory(actor=first, memory_id=said, changes={"importance": 0.9})
     assert version(alice) == before
-    change_memory(actor=first, memory_id=said, changes={}, scope="agent")
+    change_memory(actor=first, memory_id=said, changes={}, scope="owner")
     assert version(alice) == before + 1
-    assert (seen(first), seen(second)) == ({said}, set())
+    assert (seen(first), seen(second)) == ({said, other}, {said, other})
+    change_memory(actor=first, memory_id=said, changes={}, scope="agent")
+    assert version(alice) == before + 2
+    assert seen(second) == set()
 
 
 ORDERED: Final[dict[str, Change]] = {
