@@ -55,7 +55,7 @@ class CommunitiesView(LociView):
         ),
         "POST": Action(
             id="divide_graph",
-            permission=Permission.WRITE,
+            permission=Permission.REVIEW,
             rate="write",
             answers={200: NewDivisionSerializer},
             problems=(409,),
@@ -82,9 +82,7 @@ class CommunitiesView(LociView):
 
     @idempotent
     def post(self, request: Request) -> Response:
-        """Divide the graph anew at once; for people only. A run of consolidation that is at work is 409
-        `consolidation.running`.
-        """
+        """Divide the graph anew at once. A run of consolidation that is at work is 409 `consolidation.running`."""
         return Response(NewDivisionSerializer(divide_now(actor=self.actor)).data)
 
 
@@ -110,7 +108,7 @@ class CommunityView(LociView):
         "GET": Action(id="get_community", permission=Permission.READ, answers={200: CommunitySerializer}),
         "PATCH": Action(
             id="rename_community",
-            permission=Permission.WRITE,
+            permission=Permission.REVIEW,
             rate="write",
             body=CommunityNameSerializer,
             answers={200: CommunitySerializer},
@@ -123,7 +121,7 @@ class CommunityView(LociView):
 
     @idempotent
     def patch(self, request: Request, number: str) -> Response:
-        """Call a community by a name; for people only. null lets its entities name it again."""
+        """Call a community by a name. null lets its entities name it again."""
         named = rename_community(actor=self.actor, number=_number(number), name=self.body()["name"])
         return Response(CommunitySerializer(named).data)
 

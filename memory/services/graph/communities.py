@@ -14,7 +14,7 @@ from uuid import UUID
 from django.db import connection
 from django.db.models import Q
 
-from memory.errors import Conflict, NotFound, PermissionRefused
+from memory.errors import Conflict, NotFound
 from memory.ids import new_id
 from memory.models import Community, CommunityState, Entity, Relation, Status, current_owner, owner_scope
 from memory.services.actors import Actor, Permission
@@ -165,16 +165,17 @@ def entities_of(*, actor: Actor, number: int, after: tuple[int, UUID] | None, si
 
 
 def rename_community(*, actor: Actor, number: int, name: object) -> CommunityView:
-    """Call a community by a name, or by none again; only a person can, since it is about all that is in it.
+    """Call a community by a name, or by none again.
+
+    It is about all that is in it, so it needs the permission of those who decide for the owner.
 
     Raises:
-        PermissionRefused: the actor is an agent.
+        PermissionRefused: the actor may not decide.
         NotFound: no such community.
         InvalidInput, TooLarge: not a name of at most 200 characters.
     """
     require_memory()
-    if actor.agent_id is not None:
-        raise PermissionRefused("Only a person can name a community.")
+    actor.require(Permission.REVIEW)
     called = None if name is None else checked_name(name)
     with owner_scope(actor.owner_id):
         row = Community.objects.select_for_update().filter(number=number).first()
@@ -217,12 +218,11 @@ def divide_now(*, actor: Actor) -> Division:
     Some seconds for 200,000 relations.
 
     Raises:
-        PermissionRefused: the actor is an agent.
+        PermissionRefused: the actor may not decide for the owner.
         Conflict: `consolidation.running`, a run works for the owner.
     """
     require_memory()
-    if actor.agent_id is not None:
-        raise PermissionRefused("Only a person can have the whole graph divided.")
+    actor.require(Permission.REVIEW)
     run_id, moment = new_id(), now()
     with owner_scope(actor.owner_id):
         if not lease.take(run_id, moment=moment):

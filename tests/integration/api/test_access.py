@@ -74,6 +74,14 @@ ENDPOINTS: list[Entry] = [
     ("post", "/graph/causes", {"cause": "x", "effect": "y"}, Permission.WRITE),
     ("post", "/graph/query", {"question": "What about Alice?"}, Permission.READ),
     ("get", "/graph/stats", None, Permission.READ),
+    ("get", "/facts", None, Permission.READ),
+    ("get", "/graph/communities", None, Permission.READ),
+    ("post", "/graph/communities", None, Permission.REVIEW),
+    ("get", "/graph/communities/bridges", None, Permission.READ),
+    ("get", "/graph/communities/{community}", None, Permission.READ),
+    ("patch", "/graph/communities/{community}", {"name": "Kitchen"}, Permission.REVIEW),
+    ("get", "/graph/communities/{community}/entities", None, Permission.READ),
+    ("get", "/graph/communities/{community}/memories", None, Permission.READ),
     ("get", "/consolidation", None, Permission.READ),
     ("post", "/consolidation/run", {}, Permission.WRITE),
     ("get", "/consolidation/runs", None, Permission.READ),
@@ -134,7 +142,7 @@ every_endpoint = pytest.mark.parametrize(
 )
 NAMES = (
     "memory", "session", "recall", "agent", "key", "group", "edge", "entity", "relation", "run", "review", "decided",
-    "merge", "skill", "tool", "summary",
+    "merge", "skill", "tool", "summary", "community",
 )  # fmt: skip
 
 
@@ -166,8 +174,10 @@ def rows(agent: Client, colleague: Client, woman: Client) -> dict[str, str]:
         ExtractionFailure.objects.create(
             owner_id=colleague.actor.owner_id, memory_id=memory, code="llm.unusable", failed_at=now()
         )
+    assert woman.json("post", "/graph/communities").json()["communities"] >= 1
     return {
         "run": agent.json("post", "/consolidation/run", {}).json()["id"],
+        "community": agent.json("get", "/graph/communities").json()["items"][0]["number"],
         "thing": thing,
         "merge": woman.json("post", f"/graph/entities/{thing}/merge", {"other": leaves}).json()["id"],
         "review": str(opened(woman.actor).pk),

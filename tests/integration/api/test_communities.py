@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import pytest
 
+from memory.services.actors import Permission
 from tests.integration.api.conftest import Client, problem
 
 Json = dict[str, Any]
+Maker = Callable[..., Client]
 
 
 @pytest.fixture
@@ -66,13 +69,14 @@ def test_bridges(agent: Client, divided: Json) -> None:
     assert agent.json("get", "/graph/communities/bridges?limit=0").status_code == 422
 
 
-def test_people_name_them(agent: Client, woman: Client, divided: Json) -> None:
+def test_who_may_decide_names_them(agent: Client, woman: Client, make_client: Maker, divided: Json) -> None:
     named = woman.json("patch", "/graph/communities/2", {"name": "Sailors"})
     assert (named.status_code, named.json()["title"], named.json()["name"]) == (200, "Sailors", "Sailors")
     assert agent.json("get", "/graph/communities/2").json()["name"] is None
     assert woman.json("patch", "/graph/communities/2", {"name": None}).json()["name"] is None
-    problem(agent.json("patch", "/graph/communities/2", {"name": "x"}), 403, "auth.forbidden")
-    problem(agent.json("post", "/graph/communities"), 403, "auth.forbidden")
+    ordinary = make_client(agent.actor, "ordinary", scopes=[Permission.READ, Permission.WRITE])
+    problem(ordinary.json("patch", "/graph/communities/2", {"name": "x"}), 403, "auth.forbidden")
+    problem(ordinary.json("post", "/graph/communities"), 403, "auth.forbidden")
     assert woman.json("patch", "/graph/communities/2", {"name": "x" * 201}).status_code == 413
     assert woman.json("patch", "/graph/communities/2", {}).status_code == 422
 
