@@ -18,7 +18,6 @@ from memory.models import (
     Memory,
     MemoryEdge,
     MemorySource,
-    MemoryVersion,
     ReviewItem,
     Status,
     owner_scope,
@@ -28,14 +27,14 @@ from memory.services.changes import add_to_indexes, draft_of, save_unique
 from memory.services.drafts import Draft, Ready, make_ready
 from memory.services.embedding import embed_texts
 from memory.services.graph.entities import mention
-from memory.services.retirement import archive_memory
+from memory.services.retirement import CONTRADICTED, archive_memory
 from memory.services.review_graph import acting, evidence_in_scope
-from memory.services.writing import Embedded, build_row, insert_rows, remove_from_indexes, source_of
+from memory.services.superseding import Successor, supersede_contradicted
+from memory.services.writing import Embedded, build_row, insert_rows, source_of
 
 ORIGIN: Final = "review"
 """The source of an approved fact: a person states it now, and consolidation draws from it as from any statement."""
 
-REASON: Final = "contradicted"
 KINDS: Final = (Kind.FACT, Kind.PREFERENCE, Kind.DECISION, Kind.INSTRUCTION, Kind.NOTE)
 MOST_NAMES: Final = 100
 
@@ -130,7 +129,10 @@ def take_fact_back(*, actor: Actor, outcome: Mapping[str, Any]) -> None:
 
 def _refuse_to_leave_a_gap(memory_id: UUID) -> None:
     made_way = MemoryEdge.objects.filter(
-        source_id=memory_id, kind=EdgeKind.CONTRADICTS, target__status=Status.SUPERSEDED, target__archive_reason=REASON
+        source_id=memory_id,
+        kind=EdgeKind.CONTRADICTS,
+        target__status=Status.SUPERSEDED,
+        target__archive_reason=CONTRADICTED,
     )
     older = made_way.order_by("target_id").values_list("target_id", flat=True).first()
     if older is not None:
@@ -155,30 +157,16 @@ def supersede(*, actor: Actor, item: ReviewItem, payload: Mapping[str, Any], mom
     if older is None or newer is None or len(here) < len(ids):
         raise Conflict("One of the two statements is no longer live here. Nothing was changed.", code="review.gone")
     until = max(newer.valid_from or newer.occurred_at, older.valid_from or older.occurred_at)
-    MemoryVersion.objects.create(
-        memory_id=older.pk,
-        number=older.version,
-        text=older.text,
-        changes={"valid_until": older.valid_until.isoformat() if older.valid_until else None},
-        actor=actor.label,
-        sealed_for=older.sealing_agent_id,
-        scope=older.scope,
-        reason=REASON,
-        created_at=moment,
-    )
     former = older.valid_until
-    remove_from_indexes([older.pk])
-    older.valid_until = until if former is None else min(former, until)
-    older.status, older.archive_reason, older.archived_at = Status.SUPERSEDED, REASON, moment
-    older.retracted_at = older.updated_at = moment
-    older.version += 1
-    older.save()
+    links = supersede_contradicted(
+        actor=actor, rows=[older], successors={older.pk: Successor(newer.pk, until)}, moment=moment
+    )
     return {
         "older": str(older.pk),
         "newer": str(newer.pk),
         "version": older.version,
         "valid_until": former.isoformat() if former else None,
-        "edge": _link(older, newer, moment),
+        "edge": str(links[older.pk]) if older.pk in links else None,
     }
 
 
@@ -211,21 +199,6 @@ def bring_back(*, outcome: Mapping[str, Any], prepared: Prepared | None, moment:
     add_to_indexes(row, prepared.ready, prepared.embedded, moment)
     if outcome["edge"]:
         MemoryEdge.objects.filter(pk=UUID(outcome["edge"])).delete()
-
-
-def _link(older: Memory, newer: Memory, moment: datetime) -> str | None:
-    edge = MemoryEdge(
-        source_id=newer.pk,
-        target_id=older.pk,
-        kind=EdgeKind.CONTRADICTS,
-        weight=1.0,
-        relationship_hash=keyring().of(older.owner_id).name("relationship\0"),
-        scope=older.scope,
-        sealed_for=older.sealing_agent_id,
-        created_at=moment,
-    )
-    MemoryEdge.objects.bulk_create([edge], ignore_conflicts=True)
-    return str(edge.pk) if MemoryEdge.objects.filter(pk=edge.pk).exists() else None
 
 
 def _entities(actor: Actor, item: ReviewItem, payload: Mapping[str, Any]) -> list[UUID]:

@@ -10,12 +10,9 @@ from uuid import UUID
 from django.db.models import Max
 
 from memory.consolidation.contradiction import Claimant, Doubt, Held, Retirement, judge
-from memory.crypto.keyring import keyring
 from memory.models import (
     AuditEvent,
-    EdgeKind,
     Memory,
-    MemoryEdge,
     MemorySource,
     MemoryVersion,
     ReviewKind,
@@ -27,7 +24,7 @@ from memory.services.consolidation.derived import made_here
 from memory.services.consolidation.stages import SKIPPED, StageContext, StageReport
 from memory.services.retirement import CONTRADICTED
 from memory.services.reviews import open_review
-from memory.services.writing import remove_from_indexes
+from memory.services.superseding import Successor, supersede_contradicted
 
 OFF: Final = "off"
 ENFORCE: Final = "enforce"
@@ -97,41 +94,11 @@ def _claimants(claims: Mapping[UUID, tuple[Held, ...]]) -> list[Claimant]:
 
 
 def _retire(context: StageContext, retirements: Sequence[Retirement]) -> int:
-    """Take statements out of use: no recall finds them, looking back still shows them and what took their place."""
-    due = {one.older: one for one in retirements}
+    due = {one.older: Successor(one.newer, one.until) for one in retirements}
     if not due:
         return 0
     rows = list(Memory.objects.select_for_update(no_key=True).filter(pk__in=due, status=Status.LIVE).order_by("pk"))
-    moment = context.moment
-    MemoryVersion.objects.bulk_create(
-        [
-            MemoryVersion(
-                memory_id=row.pk,
-                number=row.version,
-                text=row.text,
-                changes={"valid_until": row.valid_until.isoformat() if row.valid_until else None},
-                actor=context.actor.label,
-                sealed_for=row.sealing_agent_id,
-                scope=row.scope,
-                reason=CONTRADICTED,
-                created_at=moment,
-            )
-            for row in rows
-        ]
-    )
-    remove_from_indexes([row.pk for row in rows])
-    for row in rows:
-        until = due[row.pk].until
-        row.valid_until = until if row.valid_until is None else min(row.valid_until, until)
-        row.status, row.archive_reason, row.archived_at = Status.SUPERSEDED, CONTRADICTED, moment
-        row.retracted_at, row.updated_at = moment, moment
-        row.version += 1
-        row.save(
-            update_fields=[
-                "valid_until", "status", "archive_reason", "archived_at", "retracted_at", "updated_at", "version",
-            ]
-        )  # fmt: skip
-    _link(rows, due, moment)
+    supersede_contradicted(actor=context.actor, rows=rows, successors=due, moment=context.moment)
     AuditEvent.objects.bulk_create(
         [
             AuditEvent(
@@ -140,32 +107,12 @@ def _retire(context: StageContext, retirements: Sequence[Retirement]) -> int:
                 object_kind="memory",
                 object_id=row.pk,
                 reason=CONTRADICTED,
-                created_at=moment,
+                created_at=context.moment,
             )
             for row in rows
         ]
     )
     return len(rows)
-
-
-def _link(rows: Sequence[Memory], due: Mapping[UUID, Retirement], moment: datetime) -> None:
-    unnamed = keyring().of(rows[0].owner_id).name("relationship\0") if rows else 0
-    MemoryEdge.objects.bulk_create(
-        [
-            MemoryEdge(
-                source_id=due[row.pk].newer,
-                target_id=row.pk,
-                kind=EdgeKind.CONTRADICTS,
-                weight=1.0,
-                relationship_hash=unnamed,
-                scope=row.scope,
-                sealed_for=row.sealing_agent_id,
-                created_at=moment,
-            )
-            for row in sorted(rows, key=lambda row: (due[row.pk].newer, row.pk))
-        ],
-        ignore_conflicts=True,
-    )
 
 
 def _ask(context: StageContext, doubts: Sequence[Doubt], target: Target) -> int:
