@@ -87,6 +87,13 @@ class Conflict(LociError):
     status = 409
 
 
+class OwnerPurging(LociError):
+    """Everything of this owner is being erased. Nothing is read or stored any more."""
+
+    code = "owner.purging"
+    status = 410
+
+
 class IdempotencyMismatch(InvalidInput):
     """This idempotency key was used before with another body. Use a new key for a new request."""
 

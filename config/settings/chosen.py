@@ -95,6 +95,12 @@ QUEUE_SIGNING_KEY = env.string(
     meaning="Signs queued jobs, apart from LOCI_SECRET_KEY. Generated once when left out.",
     secret=True,
 ) or kept_secret(CONFIG_DIRECTORY, "queue.key")
+SIGNING_KEY = env.string(
+    "LOCI_SIGNING_KEY",
+    meaning="Signs receipts of purges, archives of a person's data and the audit. Generated once when left out; "
+    "another one cannot vouch for what the former signed.",
+    secret=True,
+) or kept_secret(CONFIG_DIRECTORY, "signing.key")
 
 env.section("Database")
 _database_url = env.string(

@@ -1,7 +1,8 @@
 """The models, one file for each group of tables."""
 
 from memory.models.agent import Agent, AgentGroup, AgentKey, GroupMembership
-from memory.models.audit import AuditEvent
+from memory.models.audit import AuditEvent, AuditSeal, MemoryRead, RetiredAuditEvent, RetiredAuditSeal
+from memory.models.bus import BusMessage
 from memory.models.communities import Community, CommunityState
 from memory.models.consolidation import (
     ConsolidationLease,
@@ -39,7 +40,9 @@ from memory.models.index import (
 from memory.models.knowledge import MemoryClaim, Reflection, Skill, SkillDependency, SkillOrigin, SkillState
 from memory.models.memory import Memory
 from memory.models.merges import EntitiesApart, EntityMerge
+from memory.models.outbound import OutboundRequest
 from memory.models.owner import Owner, OwnerActivity, OwnerSettings, User
+from memory.models.purge import Purge, PurgeState, PurgeSubject
 from memory.models.requests import IdempotencyRecord, ProfileOverride, RecallRecord
 from memory.models.review import ReviewEvidence, ReviewItem, ReviewKind, ReviewState
 from memory.models.session import Session
@@ -62,6 +65,8 @@ __all__ = [
     "AgentGroup",
     "AgentKey",
     "AuditEvent",
+    "AuditSeal",
+    "BusMessage",
     "CausalLink",
     "Community",
     "CommunityState",
@@ -92,19 +97,26 @@ __all__ = [
     "MemoryClaim",
     "MemoryEdge",
     "MemoryLabel",
+    "MemoryRead",
     "MemorySource",
     "MemoryVector",
     "MemoryVersion",
     "MentionedTime",
     "NameKind",
+    "OutboundRequest",
     "Owner",
     "OwnerActivity",
     "OwnerSettings",
     "PendingVector",
     "ProfileOverride",
+    "Purge",
+    "PurgeState",
+    "PurgeSubject",
     "RecallRecord",
     "Reflection",
     "Relation",
+    "RetiredAuditEvent",
+    "RetiredAuditSeal",
     "ReviewEvidence",
     "ReviewItem",
     "ReviewKind",

@@ -16,6 +16,10 @@ class Agent(TenantModel):
     name = EncryptedTextField()
     name_hash = models.BigIntegerField()
     paused_at = models.DateTimeField(null=True, blank=True)
+    # How far the owner trusts what this agent says, 0 to 1; null where nobody has said.
+    trust = models.FloatField(null=True, blank=True)
+    # Part of every capability token of this agent: raising it ends all of them.
+    capability_epoch = models.PositiveIntegerField(default=0, db_default=0)
     created_at = models.DateTimeField(auto_now_add=True)
 
     class Meta:

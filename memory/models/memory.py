@@ -74,6 +74,8 @@ class Memory(TenantModel):
 
     pii_kinds = ArrayField(models.CharField(max_length=32), default=list)
     pii_tier = models.PositiveSmallIntegerField(default=0)
+    # When a language model last looked for personal data by meaning; null where it has not.
+    classified_at = models.DateTimeField(null=True, blank=True)
     injection_kinds = ArrayField(models.CharField(max_length=48), default=list)
 
     token_count = models.PositiveIntegerField(default=0)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from django.contrib.auth.models import AbstractUser
+from django.contrib.postgres.functions import RandomUUID
 from django.db import models
 
 from memory.ids import new_id
@@ -24,6 +25,10 @@ class Owner(models.Model):
     id = models.UUIDField(primary_key=True, default=new_id, editable=False)
     user = models.OneToOneField(User, null=True, blank=True, on_delete=models.PROTECT, related_name="owner")
     created_at = models.DateTimeField(auto_now_add=True)
+    # The name of the owner's audit, which survives the owner. Random, so that it tells nothing.
+    pseudonym = models.UUIDField(unique=True, db_default=RandomUUID(), editable=False)
+    # Set once a purge has begun; from then on nothing of this owner is read or written.
+    purging_at = models.DateTimeField(null=True, blank=True, editable=False)
 
     def __str__(self) -> str:
         return f"owner {self.id}"

@@ -14,7 +14,7 @@ from uuid import UUID
 
 from django.db import DEFAULT_DB_ALIAS, connections, models, transaction
 
-from memory.errors import OwnerRequired
+from memory.errors import OwnerPurging, OwnerRequired
 from memory.ids import new_id
 
 OWNER_SETTING = "loci.owner"
@@ -30,22 +30,37 @@ def current_owner() -> UUID:
     return owner_id
 
 
-def _tell_database(owner_id: UUID | None, using: str) -> None:
+def _tell_database(owner_id: UUID | None, using: str) -> bool:
+    """Set the owner of the transaction; tell whether everything of that owner is being erased."""
     with connections[using].cursor() as cursor:
-        cursor.execute("SELECT set_config(%s, %s, true)", [OWNER_SETTING, str(owner_id) if owner_id else ""])
+        # One statement, since every scope pays for it.
+        cursor.execute(
+            "SELECT set_config(%s, %s, true),"
+            " EXISTS (SELECT FROM memory_owner WHERE id = %s AND purging_at IS NOT NULL)",
+            [OWNER_SETTING, str(owner_id) if owner_id else "", owner_id],
+        )
+        return bool(cursor.fetchone()[1])
 
 
 @contextmanager
-def owner_scope(owner_id: UUID, *, using: str = DEFAULT_DB_ALIAS) -> Iterator[None]:
+def owner_scope(owner_id: UUID, *, using: str = DEFAULT_DB_ALIAS, purging: bool = False) -> Iterator[None]:
     """Run the block in a transaction (or savepoint) in which only this owner's rows exist.
 
     Scopes nest; leaving an inner one restores the outer owner. An error rolls the block back.
+
+    Args:
+        owner_id: whose rows.
+        using: alias of the database.
+        purging: whether the block belongs to a purge of this owner; all others are refused once one has begun.
+
+    Raises:
+        OwnerPurging: a purge of this owner has begun.
     """
     outer = _current.get()
     nested = connections[using].in_atomic_block
     with transaction.atomic(using=using):
-        if outer != owner_id or not nested:
-            _tell_database(owner_id, using)
+        if (outer != owner_id or not nested) and _tell_database(owner_id, using) and not purging:
+            raise OwnerPurging
         token = _current.set(owner_id)
         try:
             yield

@@ -16,6 +16,7 @@ class DueWork(models.Model):
     CONSOLIDATE_NOW = "consolidate_now"
     CONSOLIDATE_RETRY = "consolidate_retry"
     REKEY = "rekey"
+    CLASSIFY = "classify"
 
     owner = models.ForeignKey("memory.Owner", on_delete=models.CASCADE, related_name="+")
     job = models.CharField(max_length=32)

@@ -12,6 +12,7 @@ from django.core.signals import setting_changed
 from django.db import connection
 
 from memory.crypto import keyring as ring
+from memory.crypto import signing
 from memory.crypto.derivation import KEY_BYTES
 from memory.crypto.keyring import Keyring
 from memory.errors import KeysUnavailable
@@ -93,8 +94,9 @@ def vault_of(key: bytes) -> WrappedVault:
 
 
 def install_keyring() -> None:
-    """Give this process its keyring; the vault is opened at the first use."""
+    """Give this process its keyring, whose vault is opened at the first use, and its signer."""
     ring.install(Keyring(open_vault))
+    signing.install(signing.Signer(settings.SIGNING_KEY))
 
 
 @cache

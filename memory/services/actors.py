@@ -22,6 +22,7 @@ class Permission(StrEnum):
     TRANSFER = "transfer"
     AGENTS = "agents:manage"
     REVIEW = "review:decide"
+    PRIVACY = "privacy:manage"
 
 
 ALL_PERMISSIONS: Final = frozenset(Permission)
