@@ -18,10 +18,13 @@ from memory.crypto.keyring import Keyring
 from memory.errors import KeysUnavailable
 from memory.models import Owner
 from memory.ports import Embedder, KeyVault, LanguageModel, Reranker
+from memory.ports.ledger import PurgeLedger
 from memory.providers.fastembed_embedder import DEFAULT_MODEL, FastembedEmbedder
 from memory.providers.guarded_embedder import GuardedEmbedder, guarded
 from memory.providers.json_over_http import Limits
 from memory.providers.language_model import ChatLanguageModel
+from memory.providers.ledger_database import DatabaseLedger
+from memory.providers.ledger_directory import DirectoryLedger
 from memory.providers.llm_routes import Routes
 from memory.providers.master_key import master_key
 from memory.providers.minilm.embedder import MiniLmEmbedder
@@ -91,6 +94,13 @@ def vault_of(key: bytes) -> WrappedVault:
     if settings.KEYS_DATABASE_URL:
         return DatabaseVault(settings.KEYS_DATABASE_URL, key)
     return DirectoryVault(settings.KEYS_DIRECTORY, key)
+
+
+def purge_ledger() -> PurgeLedger:
+    """Give the ledger of purges, which stands where the key vault stands; needs no master key."""
+    if settings.KEYS_DATABASE_URL:
+        return DatabaseLedger(settings.KEYS_DATABASE_URL)
+    return DirectoryLedger(settings.KEYS_DIRECTORY)
 
 
 def install_keyring() -> None:
