@@ -73,6 +73,12 @@ class PermissionRefused(LociError):
     status = 403
 
 
+class CapabilityRefused(PermissionRefused):
+    """The capability token is not valid here. Nothing was read or stored; ask for another one."""
+
+    code = "capability.refused"
+
+
 class NotFound(LociError):
     """There is nothing with this id here."""
 
@@ -91,6 +97,13 @@ class OwnerPurging(LociError):
     """Everything of this owner is being erased. Nothing is read or stored any more."""
 
     code = "owner.purging"
+    status = 410
+
+
+class MemoryErased(LociError):
+    """What this request stored has been erased since. Use a new idempotency key to store it again."""
+
+    code = "memory.erased"
     status = 410
 
 

@@ -76,6 +76,10 @@ class OwnerRing:
         """Hash a whole content to 32 bytes, for uniqueness."""
         return hmac.new(self._purpose_key("hashes"), text.encode(), sha256).digest()
 
+    def mac(self, message: bytes, *, purpose: str) -> bytes:
+        """Authenticate a message for one purpose with HMAC-SHA256: 32 bytes that only this owner's keys make."""
+        return hmac.new(self._purpose_key(f"mac/{purpose}"), message, sha256).digest()
+
     def words(self, tokens: Iterable[str]) -> list[int]:
         """Hash several tokens, in order."""
         key = self._purpose_key("words")
