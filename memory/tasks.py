@@ -11,6 +11,7 @@ from typing import TypeVar
 from django.core.management import call_command
 
 from memory.services import due_work, missing_tokens, retention
+from memory.services.audit import sealing
 from memory.services.consolidation import due as due_runs
 from memory.services.consolidation import triggers
 from memory.services.keys import rotation
@@ -42,6 +43,11 @@ def call_for_consolidation() -> int:
 def remove_outdated() -> dict[str, int]:
     """Remove what is kept for a while only; gives the number of rows removed by kind."""
     return _without_values(retention.remove_outdated)
+
+
+def seal_audit() -> dict[str, int]:
+    """Put what was recorded under seals; gives the number of owners, seals and events."""
+    return _without_values(sealing.seal_all)
 
 
 def call_for_missing_tokens() -> int:

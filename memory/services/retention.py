@@ -1,11 +1,14 @@
-"""What is kept for a while only: answers under idempotency keys, explanations, runs, archives past their time."""
+"""What is kept for a while only: answers under idempotency keys, explanations, runs, archives, old acts of reading."""
 
 from __future__ import annotations
 
+from contextlib import suppress
 from datetime import datetime, timedelta
 from typing import Final
 
+from memory.errors import OwnerPurging
 from memory.models import ConsolidationRun, IdempotencyRecord, Memory, Owner, RecallRecord, Status, owner_scope
+from memory.services.audit.pruning import prune_reads
 from memory.services.clock import now
 from memory.services.erasing import erase_memories
 from memory.services.graph.turn import take_turn
@@ -24,13 +27,14 @@ def remove_outdated(*, at: datetime | None = None) -> dict[str, int]:
         at: the moment that counts as now.
 
     Returns:
-        How many answers, explanations, runs of consolidation and archived memories were removed. Of one owner's
-        archive at most 1,000 memories go in one run.
+        How many answers, explanations, runs of consolidation, archived memories and acts of reading in the audit were
+        removed. Of one owner's archive at most 1,000 memories go in one run.
     """
     moment = at or now()
-    removed = {"answers": 0, "explanations": 0, "runs": 0, "archived": 0}
+    removed = {"answers": 0, "explanations": 0, "runs": 0, "archived": 0, "reads": 0}
     for owner_id in Owner.objects.order_by("pk").values_list("pk", flat=True).iterator():
-        with owner_scope(owner_id):
+        # Whoever is being purged loses all of it anyway.
+        with suppress(OwnerPurging), owner_scope(owner_id):
             answers = IdempotencyRecord.objects.filter(created_at__lte=moment - ANSWERS_KEPT)
             removed["answers"] += answers.delete()[0]
             explanations = RecallRecord.objects.filter(created_at__lte=moment - EXPLANATIONS_KEPT)
@@ -38,6 +42,7 @@ def remove_outdated(*, at: datetime | None = None) -> dict[str, int]:
             runs = ConsolidationRun.objects.filter(finished_at__lte=moment - RUNS_KEPT)
             removed["runs"] += runs.delete()[0]
             removed["archived"] += _erase_archive(moment)
+            removed["reads"] += prune_reads(at=moment)
     return removed
 
 
