@@ -1,0 +1,155 @@
+"""Every address that is no endpoint: the palace's pages, the descriptions, and whatever else the server answers to."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from django.urls import reverse
+
+from memory.api.views.documentation import Described
+from memory.api.views.system import UnknownAddressView
+from memory.palace.urls import urlpatterns
+from tests.integration.leaks.asking import Answer, answer_of, leaks, shape
+from tests.integration.leaks.routes import API, METHODS, others
+from tests.integration.leaks.world import LURE, SCOPES, STEM, Reader, Rows, World, undone
+
+NOTHING = "0190aaaa-0000-7000-8000-000000000000"
+FORM = {"content": f"A {LURE}.", "category": "general", "kind": "note", "importance": "5", "tags": "", "source": ""}
+# How each page is asked: parameters of its address for a GET, and the form for a POST; None where it takes none.
+PAGES: dict[str, tuple[list[dict[str, str]] | None, dict[str, Any] | None]] = {
+    "recall": ([{}, {"q": LURE}, {"q": LURE, "go": ""}, {"q": STEM, "profile": "praxis"}], None),
+    "suggest": ([{"q": STEM}, {"q": LURE[:3]}, {"q": f"the {STEM}"}], None),
+    "remember": ([{}], FORM),
+    "recent": ([{}, {"recent": STEM}], None),
+    "archive": ([{}], None),
+    "memory": ([{}, {"stored": ""}], None),
+    "edit": ([{}], {**FORM, "version": "1"}),
+    "archive-memory": (None, {}),
+    "restore-memory": (None, {}),
+    "forget-memory": (None, {}),
+    "theme": (None, {"theme": "dark"}),
+    "login": ([{}], {"username": "first", "password": LURE}),
+    "logout": (None, {}),
+}
+# Pages that somebody without a login may see.
+OPEN = ("login", "logout", "theme")
+PATHS = {"memory_id": "memory"}
+
+
+def pages() -> dict[str, str]:
+    """Give the palace's addresses by name, and check that everything else is known too."""
+    found, unknown = {}, []
+    for pattern, view in others():
+        cls = getattr(view, "cls", None)
+        if not pattern.startswith(API):
+            found[pattern] = view
+        elif cls is None or not issubclass(cls, Described | UnknownAddressView):
+            unknown.append(pattern)
+    assert not unknown, f"the walk does not know how to ask these: {unknown}"
+    return found
+
+
+def address(name: str, rows: Rows, pattern: str) -> str:
+    """Fill the address of a page."""
+    names = [part.split(":")[-1].rstrip(">") for part in pattern.split("/") if part.startswith("<")]
+    return reverse(f"palace:{name}", kwargs={one: rows[PATHS[one]] for one in names})
+
+
+def named() -> dict[str, str]:
+    """Give the pattern of every page by its name."""
+    return {str(pattern.name): str(pattern.pattern) for pattern in urlpatterns}
+
+
+def visits(reader: Reader, name: str, rows: Rows) -> list[Answer]:
+    """Ask for one page in every way."""
+    gets, form = PAGES[name]
+    path = address(name, rows, named()[name])
+    tries: list[tuple[str, dict[str, Any]]] = [("get", query) for query in gets or []]
+    tries += [("post", form)] if form is not None else []
+    tries += [(method, {}) for method in METHODS if method not in ("get", "post", "trace")]
+    answers = []
+    for method, data in tries:
+        for headers in ({}, {"HX-Request": "true", "HX-Current-URL": f"http://testserver/?q={STEM}"}):
+            with undone():
+                data = {} if method not in ("get", "post", "head") else data
+                cookies = dict(reader.client.cookies.items())
+                response = ask(reader, method, path, data, headers)
+                answers.append(answer_of(response, f"{reader.name}: {method} {path} {data}", f"{path} {data}"))
+            # A logout or a new login is undone in the browser too.
+            reader.client.cookies.clear()
+            reader.client.cookies.update(cookies)
+    return answers
+
+
+def ask(reader: Reader, method: str, path: str, data: dict[str, Any], headers: dict[str, str]) -> Any:
+    """Send one request of a browser."""
+    if method == "get":
+        return reader.client.get(path, data, headers=headers)
+    if method == "post":
+        return reader.client.post(path, data, format="multipart", headers=headers)
+    return getattr(reader.client, method)(path, headers=headers)
+
+
+def test_the_walk_knows_every_page() -> None:
+    assert set(pages()) == set(named().values())
+    assert set(named()) == set(PAGES), "say in PAGES how these pages are asked"
+
+
+def test_the_person_sees_what_is_planted(world: World) -> None:
+    person = world.readers["person"]
+    for name in PAGES:
+        if name in OPEN:
+            continue
+        answers = visits(person, name, world.rows["owner"])
+        assert any(answer.status in (200, 302) for answer in answers), name
+    shown = ("recall", "memory", "recent", "suggest")
+    text = " ".join(answer.text for name in shown for answer in visits(person, name, world.rows["agent"]))
+    for word in ("xqagenttext", "xqagenttag", "xqagentsource", "xqownertext"):
+        assert word in text
+
+
+@pytest.mark.parametrize("name", ["foreign person", "foreign agent", "outsider", "anonymous"])
+def test_no_page_tells_what_is_hidden(world: World, name: str) -> None:
+    reader = world.readers[name]
+    if name in ("foreign agent", "outsider"):
+        # A key opens no page, not even of its own owner.
+        reader = Reader(name, reader.client, frozenset({*SCOPES, "admin", "foreign"}))
+    found: list[str] = []
+    for page in PAGES:
+        for rows in world.rows.values():
+            answers = visits(reader, page, rows)
+            for answer in answers:
+                found += leaks(world, reader, answer)
+                assert answer.status < 500, answer
+                if name != "foreign person" and page not in OPEN:
+                    assert answer.status in (302, 405, 204, 200), answer
+            if not address(page, rows, named()[page]).count(rows["memory"]):
+                break
+    assert not found, "\n".join(found)
+
+
+def test_a_hidden_memory_is_like_one_that_nobody_has(world: World) -> None:
+    reader = world.readers["foreign person"]
+    for page, pattern in named().items():
+        if "<" not in pattern:
+            continue
+        for scope in SCOPES:
+            pairs = zip(visits(reader, page, world.rows[scope]), visits(reader, page, {"memory": NOTHING}), strict=True)
+            for answer, expected in pairs:
+                assert answer.status in (404, 405), answer
+                assert strip(answer) == strip(expected)
+
+
+def strip(answer: Answer) -> tuple[Any, ...]:
+    """Give an answer without what differs from one request to the next."""
+    return answer.status, len(shape(answer)[1].split("<id>")), answer.headers.get("Content-Type")
+
+
+def test_descriptions_tell_nothing(world: World) -> None:
+    reader = world.readers["anonymous"]
+    for path in ("schema", "docs", "health", "no/such/thing", f"memories/{world.rows['owner']['memory']}/nothing"):
+        for method in METHODS[:-1]:
+            with undone():
+                response = getattr(reader.client, method)(f"/{API}{path}")
+                assert leaks(world, reader, answer_of(response, path, path)) == []

@@ -1,0 +1,275 @@
+"""Two owners with marked rows of every kind in every scope, and all who might read them.
+
+Every word that is planted begins with the mark of its scope, so that one look at an answer tells what it must not
+hold. The lure stands in all texts and tells nothing: who asks for it would be given everything.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import Any
+from uuid import UUID
+
+from django.core.cache import caches
+from django.db import transaction
+
+from memory.crypto.keyring import keyring
+from memory.ids import new_id
+from memory.models import ExtractionFailure, Memory, Owner, User, owner_scope
+from memory.services.actors import AGENT_DEFAULT, Actor, Permission, Target, person
+from memory.services.agents import authenticate, create_agent, create_group, create_key, set_membership
+from memory.services.clock import now
+from memory.services.review_decisions import reject
+from tests.integration.api.conftest import Client, client_of
+from tests.integration.consolidation.reviewing import fact, opened
+
+LURE = "kettle"
+# The beginning of all marks; asking for it gives nothing away.
+STEM = "xq"
+SCOPES = ("owner", "agent", "squad", "project")
+MARKS = {name: f"{STEM}{name}" for name in (*SCOPES, "admin", "foreign")}
+OLD = "2020-05-01T10:00:00Z"
+
+Rows = dict[str, str]
+
+
+@dataclass(slots=True)
+class Reader:
+    """Somebody who asks, and what must never stand in an answer to that one."""
+
+    name: str
+    client: Client
+    hidden: frozenset[str]
+    may: frozenset[Permission] = frozenset()
+
+    @property
+    def marks(self) -> list[str]:
+        """List the beginnings of words that this one may not read."""
+        return sorted(MARKS[name] for name in self.hidden)
+
+
+@dataclass(slots=True)
+class World:
+    """All of it; `rows` by scope for the first owner, `foreign` for the other."""
+
+    owner: Actor
+    other: Actor
+    insider: Actor
+    rows: dict[str, Rows]
+    foreign: Rows
+    readers: dict[str, Reader]
+
+    def hidden_ids(self, reader: Reader) -> set[str]:
+        """List the ids of rows that a reader may not read."""
+        ids: set[str] = set()
+        for scope in reader.hidden:
+            rows = self.foreign if scope == "foreign" else self.rows.get(scope, {})
+            ids |= {value for name, value in rows.items() if name in SCOPED_ROWS}
+        return ids
+
+
+# What follows the mark in the words that are planted for each scope.
+PLANTED = (
+    "text", "town", "tag", "topic", "source", "chat", "speaker", "name", "value", "other", "changed", "relationship",
+    "turn", "talker", "tool", "toolname", "call", "session", "goal", "entity", "alias", "property", "eyes", "thing",
+    "spare", "label", "said", "event", "rain", "mud", "skill", "step", "description", "skilltag", "doubt", "refusal",
+    "evidence",
+)  # fmt: skip
+# Rows that belong to a scope; the others are the owner's.
+SCOPED_ROWS = (
+    "memory", "other", "edge", "entity", "second", "third", "merge", "relation", "event", "cause", "session", "skill",
+    "tool", "spare", "review", "decided", "summary",
+)  # fmt: skip
+
+
+@contextmanager
+def undone() -> Iterator[None]:
+    """Undo what a block does in the database, and forget throttles."""
+    caches["default"].clear()
+    with transaction.atomic():
+        yield
+        transaction.set_rollback(True)
+
+
+def done(response: Any) -> Any:
+    """Give the body of a request that must succeed."""
+    assert 200 <= response.status_code < 300, response.content
+    return response.json()
+
+
+def make_world() -> World:
+    """Make both owners, their agents and groups, and rows in every scope."""
+    owner, other = make_owner("first"), make_owner("foreign")
+    squad = create_group(actor=owner, kind="squad", name=f"{MARKS['admin']} squad").pk
+    project = create_group(actor=owner, kind="project", name=f"{MARKS['admin']} project").pk
+    everything = frozenset(Permission)
+    insider, inside = make_agent(owner, "insider", everything, squad, project)
+    _, half = make_agent(owner, "half", everything, squad)
+    outsider, outside = make_agent(owner, "outsider", everything)
+    _, plain = make_agent(owner, "plain", AGENT_DEFAULT)
+    stranger, spy = make_agent(other, "spy", everything, mark="foreign")
+    woman, man = person_client(owner), person_client(other)
+    written = {"owner": "owner", "agent": "agent", "squad": f"squad:{squad}", "project": f"project:{project}"}
+    rows = {scope: plant(inside, woman, insider, scope, written[scope]) for scope in SCOPES}
+    foreign = plant(spy, man, stranger, "foreign", "owner")
+    elsewhere = create_group(actor=other, kind="project", name=f"{MARKS['foreign']} project").pk
+    group_rows = {"group": str(project), "squad": str(squad), "agent": str(outsider.agent_id)}
+    key = create_key(actor=owner, agent_id=outsider.agent_id, label=f"{MARKS['admin']} label")  # type: ignore[arg-type]
+    for scope in SCOPES:
+        rows[scope] |= {**group_rows, "key": str(key.key_id), "scope": written[scope]}
+    own = create_key(actor=other, agent_id=stranger.agent_id, label=f"{MARKS['foreign']} label")  # type: ignore[arg-type]
+    foreign |= {"group": str(elsewhere), "agent": str(stranger.agent_id), "key": str(own.key_id), "scope": "owner"}
+    others = frozenset({"agent", "squad", "project", "foreign"})
+    readers = [
+        Reader("person", woman, frozenset({"foreign"}), everything),
+        Reader("insider", inside, frozenset({"foreign"}), everything),
+        Reader("half inside", half, others - {"squad"}, everything),
+        Reader("outsider", outside, others, everything),
+        Reader("plain outsider", plain, others | {"admin"}, AGENT_DEFAULT),
+        Reader("foreign person", man, frozenset({*SCOPES, "admin"}), everything),
+        Reader("foreign agent", spy, frozenset({*SCOPES, "admin"}), everything),
+        Reader("anonymous", Client(), frozenset(MARKS)),
+    ]
+    return World(owner, other, insider, rows, foreign, {reader.name: reader for reader in readers})
+
+
+def make_owner(username: str) -> Actor:
+    """Make an owner with a login."""
+    owner_id = new_id()
+    keyring().create(owner_id)
+    user = User(username=username)
+    user.set_unusable_password()
+    user.save()
+    Owner.objects.create(id=owner_id, user=user)
+    return person(owner_id)
+
+
+def make_agent(
+    owner: Actor, name: str, scopes: frozenset[Permission], *groups: UUID, mark: str = "admin"
+) -> tuple[Actor, Client]:
+    """Make an agent in some groups, and a client with its key."""
+    agent = create_agent(actor=owner, name=f"{MARKS[mark]} {name}")
+    for group in groups:
+        set_membership(actor=owner, group_id=group, agent_id=agent.pk, member=True)
+    made = create_key(actor=owner, agent_id=agent.pk, label=f"{MARKS[mark]} key", scopes=sorted(scopes))
+    actor, client = authenticate(made.secret), client_of(made.secret)
+    client.actor = actor
+    return actor, client
+
+
+def person_client(owner: Actor) -> Client:
+    """Make the client of an owner's person."""
+    client = Client()
+    client.force_login(User.objects.get(owner__id=owner.owner_id))
+    client.actor = owner
+    return client
+
+
+def plant(client: Client, woman: Client, actor: Actor, name: str, scope: str) -> Rows:
+    """Store rows of every kind for one scope through the interface; gives their ids by name."""
+    mark = MARKS[name]
+    rows = _memories(client, mark, scope)
+    rows |= _graph(client, mark, scope, rows["memory"])
+    rows |= _skills(client, mark, scope)
+    target = _target(actor, scope, rows["memory"])
+    evidence = [(UUID(rows["memory"]), f"{mark}evidence")]
+    rows["review"] = str(opened(actor, payload=fact(f"A {LURE} {mark}doubt."), target=target, evidence=evidence).pk)
+    refused = opened(actor, payload=fact(f"No {LURE} {mark}refusal."), target=target, evidence=evidence)
+    rows["decided"] = str(reject(actor=actor, item_id=refused.pk).item.pk)
+    with owner_scope(actor.owner_id):
+        ExtractionFailure.objects.create(
+            owner_id=actor.owner_id, memory_id=UUID(rows["memory"]), code="llm.unusable", failed_at=now()
+        )
+    done(woman.json("post", "/graph/communities"))
+    rows["number"] = "1"
+    rows["run"] = done(client.json("post", "/consolidation/run", {}))["id"]
+    asked = {"query": f"{LURE} {mark}question", "scope": scope}
+    rows["recall"] = done(client.json("post", "/recall", asked))["recall_id"]
+    return rows
+
+
+def _memories(client: Client, mark: str, scope: str) -> Rows:
+    draft: dict[str, Any] = {
+        "text": f"The {LURE} {mark}text whistles in {mark.capitalize()}town.",
+        "tags": [f"{mark}tag"],
+        "topics": [f"{mark}topic"],
+        "source": f"user:{mark}source/{mark}chat",
+        "speaker": f"{mark.capitalize()}speaker",
+        "metadata": {f"{mark}name": f"{mark}value"},
+        "occurred_at": "2024-03-05T10:00:00Z",
+    }
+    first = done(client.json("post", "/memories", {**draft, "scope": scope}))["id"]
+    other = done(client.json("post", "/memories", {"text": f"No {LURE} {mark}other is cold.", "scope": scope}))["id"]
+    done(client.json("patch", f"/memories/{first}", {"text": draft["text"] + f" Now {mark}changed."}))
+    link = {"target": other, "kind": "supports", "relationship": f"{mark}relationship"}
+    edge = done(client.json("post", f"/memories/{first}/edges", link))["id"]
+    turns = [
+        {"text": f"The {LURE} {mark}turn, you said?", "role": "user", "speaker": f"{mark}talker"},
+        {"text": f"It {LURE} {mark}tool.", "role": "tool", "tool_name": f"{mark}toolname", "call_id": f"{mark}call"},
+    ]
+    told = done(client.json("post", "/turns", {"session": f"{mark}session", "turns": turns, "scope": scope}))
+    for number in range(2):
+        text = f"A {LURE} {mark}goal number {number}."
+        done(client.json("post", "/memories", {"text": text, "category": "goal", "occurred_at": OLD, "scope": scope}))
+    wanted = {"category": "goal", "least": 2, "scope": scope}
+    made = done(client.json("post", "/memories/compress", wanted))["made"]
+    return {
+        "memory": first, "other": other, "edge": edge, "session": told["session_id"], "summary": made[0]["summary_id"]
+    }  # fmt: skip
+
+
+def _graph(client: Client, mark: str, scope: str, memory: str) -> Rows:
+    common = {"memory": memory, "scope": scope}
+    entity = {
+        "name": f"{mark.capitalize()}entity {LURE}",
+        "type": "person",
+        "aliases": [f"{mark}alias"],
+        "properties": {f"{mark}property": f"{mark}eyes"},
+        **common,
+    }
+    first = done(client.json("post", "/graph/entities", entity))["id"]
+    second = done(client.json("post", "/graph/entities", {"name": f"{mark}thing", **common}))["id"]
+    third = done(client.json("post", "/graph/entities", {"name": f"{mark}leaves", **common}))["id"]
+    fourth = done(client.json("post", "/graph/entities", {"name": f"{mark}spare", **common}))["id"]
+    relation = {
+        "source": f"{mark}entity {LURE}",
+        "source_type": "person",
+        "label": f"{mark}label",
+        "target": f"{mark}thing",
+        "evidence": f"{mark}said",
+        **common,
+    }
+    stated = done(client.json("post", "/graph/relations", relation))["id"]
+    event = {"text": f"the {LURE} {mark}event", "occurred_at": "2026-01-01", "participants": [f"{mark}thing"], **common}
+    happened = done(client.json("post", "/graph/events", event))
+    cause = {"cause": f"{LURE} {mark}rain", "effect": f"{mark}mud", "cause_entity": f"{mark}thing", **common}
+    caused = done(client.json("post", "/graph/causes", cause))
+    merged = done(client.json("post", f"/graph/entities/{second}/merge", {"other": third}))["id"]
+    return {
+        "entity": first, "second": second, "third": fourth, "relation": stated, "merge": merged,
+        "event": happened["id"], "cause": caused["id"],
+    }  # fmt: skip
+
+
+def _skills(client: Client, mark: str, scope: str) -> Rows:
+    ids = []
+    for number in range(3):
+        skill = {
+            "name": f"{mark}skill {LURE} {number}",
+            "steps": [f"{mark}step."],
+            "description": f"{mark}description",
+            "tags": [f"{mark}skilltag"],
+            "scope": scope,
+        }
+        ids.append(done(client.json("post", "/skills", skill))["id"])
+    needs = client.json("post", f"/skills/{ids[0]}/dependencies", {"needs": ids[1]})
+    assert needs.status_code < 300, needs.content
+    return dict(zip(("skill", "tool", "spare"), ids, strict=True))
+
+
+def _target(actor: Actor, scope: str, memory: str) -> Target:
+    with owner_scope(actor.owner_id):
+        row = Memory.objects.get(pk=memory)
+        return Target(row.visibility, row.scope, row.group_id)
