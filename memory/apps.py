@@ -13,10 +13,13 @@ class MemoryConfig(AppConfig):
     verbose_name = "Memory"
 
     def ready(self) -> None:
-        """Install the keyring and give the job queue its own signing key."""
+        """Install the keyring and the record of what leaves, and give the job queue its own signing key."""
         from django_q.conf import Conf
 
         from memory.providers import composition
+        from memory.providers.outbound import recording
+        from memory.services import outbound
 
         Conf.SECRET_KEY = settings.QUEUE_SIGNING_KEY
         composition.install_keyring()
+        recording.install(outbound.note)

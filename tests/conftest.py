@@ -20,9 +20,10 @@ from pytest_django.plugin import DjangoDbBlocker
 from memory.crypto.keyring import keyring
 from memory.ids import new_id
 from memory.models import Owner, User
-from memory.services import reinforcement
+from memory.services import outbound, reinforcement
 from memory.services.actors import Actor, person
 from memory.services.agents import authenticate, create_agent, create_key
+from memory.services.audit import readers
 from runtime.postgres.cluster import Cluster
 from runtime.postgres.provision import provision
 from tests.environment import HOME
@@ -98,6 +99,8 @@ def fresh_process_state(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(settings, "PASSWORD_HASHERS", ["django.contrib.auth.hashers.MD5PasswordHasher"])
     counter = reinforcement.UseCounter(writes_itself=False)
     monkeypatch.setattr(reinforcement, "_counter", counter)
+    monkeypatch.setattr(readers, "_counter", readers.ReadCounter(writes_itself=False))
+    monkeypatch.setattr(outbound, "_log", outbound.OutboundLog(writes_itself=False))
     caches["default"].clear()
     keyring().forget()
 

@@ -226,6 +226,28 @@ RERANKER_TIMEOUT = env.number(
     minimum=0.1,
 )
 
+env.section("What leaves this machine")
+OUTBOUND_HOSTS = env.words(
+    "OUTBOUND_HOSTS",
+    meaning="Hosts that may be configured as embedder, language model or reranker; another one is refused. "
+    "Left out: any that is configured, and no other.",
+)
+OUTBOUND_PRIVATE_HOSTS = env.words(
+    "OUTBOUND_PRIVATE_HOSTS",
+    meaning="Hosts with public names that may lead to private addresses. Not needed for addresses, `localhost`, "
+    "names of one word and names under `.local`, `.internal` and `.home.arpa`.",
+)
+OUTBOUND_CA_FILE = env.string(
+    "OUTBOUND_CA_FILE",
+    meaning="File of certificates in PEM whose authorities are trusted for providers, beside the bundled ones. "
+    "The system's own are not.",
+)
+OUTBOUND_PINS = env.mapping(
+    "OUTBOUND_PINS",
+    meaning="Per host: the SHA-256 of its server's public key in base64, or a list of them. A server that shows "
+    "another key is sent nothing.",
+)
+
 env.section("Jobs and limits")
 LOCI_WORKERS = env.integer("LOCI_WORKERS", 1, meaning="Job processes.", minimum=1, maximum=32)
 RATE_WRITE = env.string("LOCI_RATE_WRITE", "600/min", meaning="Write requests per agent key.")

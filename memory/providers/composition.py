@@ -31,6 +31,7 @@ from memory.providers.minilm.embedder import MiniLmEmbedder
 from memory.providers.misconfigured import ProviderMisconfigured
 from memory.providers.ollama_embedder import OllamaEmbedder
 from memory.providers.openai_embedder import OpenAiEmbedder
+from memory.providers.outbound.policy import OutboundPolicy
 from memory.providers.rerankers.absent import NoReranker
 from memory.providers.rerankers.cross_encoder_onnx import OnnxCrossEncoder
 from memory.providers.rerankers.fastembed import FastembedCrossEncoder
@@ -139,7 +140,9 @@ def language_model() -> LanguageModel:
             **CONSOLIDATION,
         },
     )
-    return ChatLanguageModel(routes, base_url=settings.LLM_BASE_URL, api_key=settings.LLM_API_KEY)
+    return ChatLanguageModel(
+        routes, base_url=settings.LLM_BASE_URL, api_key=settings.LLM_API_KEY, policy=outbound_policy()
+    )
 
 
 def stays_here(model: LanguageModel, component: str) -> bool:
@@ -173,6 +176,16 @@ def forget_providers() -> None:
         made.cache_clear()
 
 
+def outbound_policy() -> OutboundPolicy:
+    """Read where requests to providers may go; raises ProviderMisconfigured for what cannot be used."""
+    return OutboundPolicy.of(
+        hosts=settings.OUTBOUND_HOSTS,
+        private_hosts=settings.OUTBOUND_PRIVATE_HOSTS,
+        pins=settings.OUTBOUND_PINS,
+        ca_file=settings.OUTBOUND_CA_FILE,
+    )
+
+
 def _limits() -> Limits:
     return Limits(read_seconds=settings.EMBEDDING_TIMEOUT, total_seconds=settings.EMBEDDING_TIMEOUT)
 
@@ -183,6 +196,7 @@ def _openai() -> Embedder:
         model=settings.EMBEDDING_MODEL or OPENAI_MODEL,
         api_key=settings.EMBEDDING_API_KEY,
         limits=_limits(),
+        policy=outbound_policy(),
     )
 
 
@@ -192,6 +206,7 @@ def _ollama() -> Embedder:
         model=settings.EMBEDDING_MODEL or OLLAMA_MODEL,
         api_key=settings.EMBEDDING_API_KEY,
         limits=_limits(),
+        policy=outbound_policy(),
     )
 
 
@@ -226,6 +241,7 @@ def _http_reranker() -> Reranker:
         model=settings.RERANKER_MODEL,
         api_key=settings.RERANKER_API_KEY,
         limits=Limits(read_seconds=seconds, total_seconds=seconds, response_bytes=LARGEST_ANSWER_BYTES),
+        policy=outbound_policy(),
     )
 
 
@@ -250,7 +266,7 @@ _RERANKERS: Final[Mapping[str, Callable[[], Reranker]]] = {
 
 
 def _on_setting_changed(*, setting: str, **_: object) -> None:
-    if setting.startswith(("EMBEDDING_", "OLLAMA_", "LLM_", "RERANKER_")):
+    if setting.startswith(("EMBEDDING_", "OLLAMA_", "LLM_", "RERANKER_", "OUTBOUND_")):
         forget_providers()
 
 

@@ -7,16 +7,17 @@ that the system's resolver allows, which no socket option shortens.
 
 from __future__ import annotations
 
-import socket
 import ssl
 import time
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
 from typing import Any, Final
 
 import httpcore
 import httpx
+
+from memory.providers.outbound.policy import resolved
 
 _deadline: ContextVar[float | None] = ContextVar("deadline_of_the_exchange", default=None)
 # One record of TLS; the system takes so much in one go as a rule, so that a slow reader is met between two pieces.
@@ -33,11 +34,19 @@ def exchange_ends_at(deadline: float) -> Iterator[None]:
         _deadline.reset(before)
 
 
-def bounded(client: httpx.Client) -> httpx.Client:
+def bounded(
+    client: httpx.Client, *, addresses: Callable[[str, int], list[str]] = resolved, proxy_tls: ssl.SSLContext
+) -> httpx.Client:
     """Make a new client's connections, through proxies of the environment too, keep to `exchange_ends_at`.
 
     httpx has no way to give its pools a network backend, so theirs is wrapped in place; the types are checked, so that
     another release of httpx cannot leave it out silently.
+
+    Args:
+        client: a client that has connected to nothing yet.
+        addresses: gives the addresses that a host may be connected at, by its name and port. A proxy is not asked
+            about: the environment names it, and it resolves the hosts behind it by itself.
+        proxy_tls: the context of TLS to a proxy that is itself addressed with `https://`.
 
     Returns:
         The same client.
@@ -53,7 +62,10 @@ def bounded(client: httpx.Client) -> httpx.Client:
         backend = getattr(pool, "_network_backend", None)
         if not isinstance(pool, httpcore.ConnectionPool) or not isinstance(backend, httpcore.NetworkBackend):
             raise TypeError(f"{type(transport).__name__} has no network backend that could be bounded.")
-        pool._network_backend = _Backend(backend)
+        proxy = isinstance(pool, httpcore.HTTPProxy)
+        pool._network_backend = _Backend(backend, resolved if proxy else addresses)
+        if isinstance(pool, httpcore.HTTPProxy) and pool._proxy_url.scheme == b"https":
+            pool._proxy_ssl_context = proxy_tls
     return client
 
 
@@ -92,8 +104,9 @@ class _Stream(httpcore.NetworkStream):
 
 
 class _Backend(httpcore.NetworkBackend):
-    def __init__(self, inner: httpcore.NetworkBackend) -> None:
+    def __init__(self, inner: httpcore.NetworkBackend, addresses: Callable[[str, int], list[str]]) -> None:
         self._inner = inner
+        self._addresses = addresses
 
     def connect_tcp(
         self,
@@ -106,7 +119,7 @@ class _Backend(httpcore.NetworkBackend):
         options = list(socket_options or ())
         failure: Exception | None = None
         # A name may have many addresses, and each would be given the whole time-out.
-        for address in _addresses(host, port):
+        for address in self._addresses(host, port):
             wait = _left(timeout, httpcore.ConnectTimeout)
             try:
                 return _Stream(self._inner.connect_tcp(address, port, wait, local_address, options))
@@ -122,11 +135,3 @@ class _Backend(httpcore.NetworkBackend):
 
     def sleep(self, seconds: float) -> None:
         self._inner.sleep(_left(seconds, httpcore.ConnectTimeout) or 0.0)
-
-
-def _addresses(host: str, port: int) -> list[str]:
-    try:
-        found = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)
-    except (OSError, UnicodeError):
-        raise httpcore.ConnectError("the name of the host is not known") from None
-    return list(dict.fromkeys(str(place[0]) for *_, place in found))

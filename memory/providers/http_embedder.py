@@ -12,14 +12,17 @@ import numpy as np
 
 from memory.errors import EmbedderUnavailable
 from memory.ports import Vectors
+from memory.ports.outbound import EMBEDDING
 from memory.providers.endpoints import checked_address, checked_key, is_loopback
 from memory.providers.json_over_http import Answer, JsonOverHttp, Limits, Unreachable
 from memory.providers.misconfigured import ProviderMisconfigured
+from memory.providers.outbound.policy import OutboundPolicy
 from memory.providers.vectors import checked
 from memory.providers.wellformed import well_formed
 
 # One short text whose vector tells the width before anything is stored.
 PROBE = "width"
+ADDRESS = "The address of the embedding server"
 UNAUTHORISED, FORBIDDEN, NOT_FOUND = 401, 403, 404
 # Statuses by which servers refuse the texts themselves: malformed, too large, not processable.
 INPUT_REFUSED = frozenset({400, 413, 422})
@@ -71,6 +74,7 @@ class HttpEmbedder(ABC):
         dimension: int | None = None,
         limits: Limits | None = None,
         batching: Batching | None = None,
+        policy: OutboundPolicy | None = None,
     ) -> None:
         """Prepare without connecting.
 
@@ -81,19 +85,20 @@ class HttpEmbedder(ABC):
             dimension: the width, when it is known from stored vectors; else the first answer tells it.
             limits: bounds of time and size of one request with its retries.
             batching: bounds of one request's content.
+            policy: where requests may go; the address's own host when left out.
 
         Raises:
-            ProviderMisconfigured: an unusable address, key, model name or limit.
+            ProviderMisconfigured: an unusable address, key, model name or limit, or a host that is not allowed.
         """
         if not model.strip():
             raise ProviderMisconfigured("EMBEDDING_MODEL must name the model.")
-        self._address = checked_address(base_url, setting="The address of the embedding server")
+        self._address = checked_address(base_url, setting=ADDRESS)
         key = checked_key(api_key, setting="EMBEDDING_API_KEY")
         self._model = model.strip()
         self._dimension = dimension
         self._dimension_lock = threading.Lock()
         self._batching = batching or Batching()
-        self._http = JsonOverHttp(self._address, key=key, limits=limits)
+        self._http = JsonOverHttp(self._address, kind=EMBEDDING, setting=ADDRESS, key=key, limits=limits, policy=policy)
 
     def __repr__(self) -> str:
         return f"{type(self).__name__}(model={self._model!r}, dimension={self._dimension})"

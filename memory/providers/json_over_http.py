@@ -13,6 +13,8 @@ import time
 from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from functools import partial
+from hashlib import sha256
 from typing import Any
 
 import httpx
@@ -20,6 +22,10 @@ import httpx
 from memory.providers.endpoints import is_loopback
 from memory.providers.exchange_deadline import bounded, exchange_ends_at
 from memory.providers.misconfigured import ProviderMisconfigured
+from memory.providers.outbound.policy import OutboundPolicy
+from memory.providers.outbound.recording import Attempt, attempt
+from memory.providers.outbound.refused import refusal
+from memory.providers.outbound.tls import client_context
 from memory.providers.per_process import PerProcess
 
 MOST_RETRIES = 2
@@ -92,17 +98,39 @@ class Answer:
 
 
 class JsonOverHttp:
-    """Posts JSON to addresses of one provider over kept connections; may be used by several threads at once."""
+    """Posts JSON to addresses of one provider over kept connections; may be used by several threads at once.
 
-    def __init__(self, base_url: str, *, key: str = "", limits: Limits | None = None) -> None:
+    The one place where anything leaves for a provider: each attempt is recorded, and goes only where the policy allows.
+    """
+
+    def __init__(
+        self,
+        base_url: str,
+        *,
+        kind: str,
+        setting: str = "The address of a provider",
+        key: str = "",
+        limits: Limits | None = None,
+        policy: OutboundPolicy | None = None,
+    ) -> None:
         """Prepare without connecting.
 
         Args:
-            base_url: a checked address; it decides whether proxies of the environment are used.
+            base_url: a checked address; it decides whether proxies of the environment are used, and no other host is
+                ever connected to.
+            kind: what is sent, for the record: `embedding`, `llm` or `rerank`.
+            setting: where the address comes from, for messages.
             key: sent as a bearer token when not empty; a checked key.
             limits: bounds of time and size.
+            policy: where requests may go; the address's own host when left out.
+
+        Raises:
+            ProviderMisconfigured: the policy does not allow the address.
         """
         self._base_url = base_url
+        self._kind = kind
+        self._policy = policy or OutboundPolicy()
+        self._host = self._policy.admit(base_url, setting=setting)
         self._headers = {"Accept-Encoding": "identity", "Accept": "application/json", "User-Agent": "loci"}
         if key:
             self._headers["Authorization"] = f"Bearer {key}"
@@ -115,31 +143,44 @@ class JsonOverHttp:
         if client is not None:
             client.close()
 
-    def post(self, url: str, payload: Mapping[str, Any], *, seconds: float | None = None) -> Answer:
+    def post(
+        self, url: str, payload: Mapping[str, Any], *, seconds: float | None = None, component: str = ""
+    ) -> Answer:
         """Post JSON; try again at most twice after a failed connection, 429 or a server error.
 
         Args:
-            url: the full address.
+            url: the full address, of the same host.
             payload: values that JSON can carry.
             seconds: another bound for the whole exchange and for each wait in it.
+            component: the part that asks, for the record, where it is known better than by `on_behalf_of`.
 
         Raises:
-            Unreachable: no connection, time-out, redirect, too large an answer, or 429 and server errors to the last.
+            Unreachable: no connection, time-out, redirect, too large an answer, 429 and server errors to the last, or
+                a host, an address or a key of the server that is not allowed.
         """
         content = json.dumps(payload, ensure_ascii=False, allow_nan=False).encode("utf-8")
         read = seconds or self.limits.read_seconds
         deadline = time.monotonic() + (seconds or self.limits.total_seconds)
-        for attempt in range(MOST_RETRIES + 1):
+        recorded = partial(
+            attempt,
+            kind=self._kind,
+            component=component,
+            host=self._host,
+            size=len(content),
+            digest=sha256(content).digest(),
+        )
+        for tried in range(MOST_RETRIES + 1):
             try:
-                return self._once(url, content, read, deadline)
+                with recorded() as made:
+                    return self._once(url, content, read, deadline, made)
             except _Retryable as failure:
-                pause = _pause(attempt, failure.wait)
-                if attempt == MOST_RETRIES or time.monotonic() + pause >= deadline:
+                pause = _pause(tried, failure.wait)
+                if tried == MOST_RETRIES or time.monotonic() + pause >= deadline:
                     raise Unreachable(str(failure)) from None
             time.sleep(pause)
         raise AssertionError("the last attempt returns or raises")
 
-    def _once(self, url: str, content: bytes, read: float, deadline: float) -> Answer:
+    def _once(self, url: str, content: bytes, read: float, deadline: float, made: Attempt) -> Answer:
         left = max(deadline - time.monotonic(), 0.001)
         connect = min(self.limits.connect_seconds, left)
         timeout = httpx.Timeout(min(read, left), connect=connect, pool=connect)
@@ -150,13 +191,20 @@ class JsonOverHttp:
                 exchange_ends_at(deadline),
                 client.stream("POST", url, content=content, headers=headers, timeout=timeout) as response,
             ):
+                made.answered(response.status_code)
                 return self._read(response, deadline)
         except (httpx.ConnectError, httpx.ConnectTimeout, httpx.PoolTimeout) as error:
+            refused = refusal(error)
+            made.outcome = type(refused or error).__name__
+            if refused is not None:
+                raise Unreachable(str(refused.args[-1])) from None
             distrusted = "CERTIFICATE_VERIFY_FAILED" in str(error)
             raise _Retryable("shows a certificate that is not trusted" if distrusted else "cannot be reached") from None
-        except httpx.TimeoutException:
+        except httpx.TimeoutException as error:
+            made.outcome = type(error).__name__
             raise Unreachable("did not answer in time") from None
         except (httpx.HTTPError, httpx.InvalidURL, httpx.StreamError) as error:
+            made.outcome = type(error).__name__
             # Mostly a kept connection that the server closed meanwhile.
             raise _Retryable(f"broke the connection off ({error.__class__.__name__})") from None
 
@@ -190,6 +238,7 @@ class JsonOverHttp:
         return bytes(body)
 
     def _connect(self) -> httpx.Client:
+        tls = client_context(ca_file=self._policy.ca_file, pins=self._policy.pins)
         return bounded(
             httpx.Client(
                 headers=self._headers,
@@ -197,7 +246,10 @@ class JsonOverHttp:
                 # A proxy of the environment must not see what is meant to stay on this machine.
                 trust_env=not is_loopback(self._base_url),
                 limits=httpx.Limits(max_keepalive_connections=KEPT_CONNECTIONS),
-            )
+                verify=tls,
+            ),
+            addresses=partial(self._policy.addresses, admitted=self._host),
+            proxy_tls=tls,
         )
 
 

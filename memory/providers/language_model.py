@@ -10,13 +10,16 @@ from typing import Any
 
 from memory.errors import InvalidInput, LanguageModelUnavailable
 from memory.ports import ChatMessage, Completion
+from memory.ports.outbound import LLM
 from memory.providers.endpoints import checked_key, is_loopback, joined, origin
 from memory.providers.json_over_http import Answer, JsonOverHttp, Limits, Unreachable
 from memory.providers.llm_routes import Route, Routes
 from memory.providers.misconfigured import ProviderMisconfigured
+from memory.providers.outbound.policy import OutboundPolicy
 from memory.providers.wellformed import well_formed
 
 PATH = "/v1/chat/completions"
+ADDRESS = "The address of the language model's server"
 ROLES = frozenset({"system", "user", "assistant"})
 MOST_MESSAGES = 1_000
 # About a quarter of a million tokens: more than any prompt of ours, less than an accident.
@@ -62,6 +65,7 @@ class ChatLanguageModel:
         component_keys: Mapping[str, str] | None = None,
         connect_seconds: float = 3.0,
         most_answer_bytes: int = LARGEST_ANSWER_BYTES,
+        policy: OutboundPolicy | None = None,
     ) -> None:
         """Prepare without connecting.
 
@@ -72,10 +76,15 @@ class ChatLanguageModel:
             component_keys: keys of components whose routes name another server.
             connect_seconds: bound of connecting; the route's time-out bounds the whole answer.
             most_answer_bytes: bound of an answer's size.
+            policy: where requests may go; the hosts of the routes when left out.
 
         Raises:
-            ProviderMisconfigured: a key that a header cannot carry, or a limit that is not above zero.
+            ProviderMisconfigured: a key that a header cannot carry, a limit that is not above zero, or a route to a
+                host that is not allowed.
         """
+        self._policy = policy or OutboundPolicy()
+        for where, address in routes.addresses().items():
+            self._policy.admit(address, setting=where)
         if api_key and not base_url:
             raise ProviderMisconfigured("LLM_API_KEY needs LLM_BASE_URL, the server that it belongs to.")
         self._routes = routes
@@ -179,7 +188,7 @@ class ChatLanguageModel:
         connection = self._connection(route, component)
         while True:
             body = {**payload, TOKEN_FIELDS[dialect.tokens]: bound, **_format(dialect, component, schema)}
-            answer = connection.post(joined(route.base_url, PATH), body, seconds=route.timeout)
+            answer = connection.post(joined(route.base_url, PATH), body, seconds=route.timeout, component=component)
             simpler = _simpler(dialect, answer, asked_for_json=schema is not None)
             if simpler is None:
                 return answer
@@ -193,7 +202,9 @@ class ChatLanguageModel:
             key = self._key
         with self._lock:
             if (route.base_url, key) not in self._connections:
-                self._connections[route.base_url, key] = JsonOverHttp(route.base_url, key=key, limits=self._limits)
+                self._connections[route.base_url, key] = JsonOverHttp(
+                    route.base_url, kind=LLM, setting=ADDRESS, key=key, limits=self._limits, policy=self._policy
+                )
             return self._connections[route.base_url, key]
 
     def _count(self, component: str, *, failures: int = 0, prompt_tokens: int = 0, completion_tokens: int = 0) -> None:

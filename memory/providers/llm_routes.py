@@ -89,6 +89,11 @@ class Routes:
         """Give a component's route; one without settings of its own gets the defaults."""
         return self._routes.get(component, self._default)
 
+    def addresses(self) -> Mapping[str, str]:
+        """Give the address of each route that has one, by where it is set."""
+        named = {f"LLM_ROUTES: {component[:LONGEST_NAME]}": route for component, route in self._routes.items()}
+        return {where: one.base_url for where, one in {"LLM_BASE_URL": self._default, **named}.items() if one.base_url}
+
     def _route(self, where: str, own: Mapping[str, Any]) -> Route:
         values = {**self._defaults, **own}
         base_url = _text(where, "base_url", values["base_url"])

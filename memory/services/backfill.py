@@ -38,7 +38,7 @@ def backfill_vectors(*, owner_id: UUID, at: datetime) -> tuple[int, datetime | N
         try:
             model = embedder()
             space = active_space(model)
-            embedded = embedded_by(model, space, texts) if rows else None
+            embedded = embedded_by(model, space, texts, owner_id=owner_id) if rows else None
         except EmbedderUnavailable:
             return made, _postpone(owner_id, waiting, at)
         with owner_scope(owner_id):

@@ -19,6 +19,7 @@ from memory.consolidation.asking import Asking, Unanswered
 from memory.consolidation.summarising import MOST_CHARACTERS, Passage, Sentence, choose
 from memory.errors import Conflict, InvalidInput, NotFound
 from memory.models import AuditEvent, EdgeKind, Kind, Memory, MemoryEdge, Role, Status, SummaryLevel, Tier, owner_scope
+from memory.ports.outbound import on_behalf_of
 from memory.privacy import injection
 from memory.services.actors import UNSET, Actor, Permission, Target, read_scopes
 from memory.services.bringing_back import restore_memories
@@ -198,7 +199,8 @@ def _compress(
 ) -> Compression | None:
     first, last = rows[0].occurred_at, rows[-1].occurred_at
     level = SummaryLevel.SESSION if session else _level(last - first)
-    text, way = _text(rows, asking, MEASURES[level])
+    with on_behalf_of(actor.owner_id, COMPONENT):
+        text, way = _text(rows, asking, MEASURES[level])
     if not text:
         return None
     draft = Draft(

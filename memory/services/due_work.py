@@ -16,6 +16,7 @@ from django.db import connection
 
 from memory.errors import LociError
 from memory.models import DueWork, owner_scope
+from memory.ports.outbound import on_behalf_of
 from memory.services.backfill import backfill_vectors
 from memory.services.clock import now
 from memory.services.keys.rotation import rekey_owner
@@ -68,7 +69,8 @@ def _claim(job: str, moment: datetime) -> list[UUID]:
 
 def _run(job: str, owner_id: UUID, moment: datetime) -> int:
     try:
-        count, more_at = JOBS[job](owner_id=owner_id, at=moment)
+        with on_behalf_of(owner_id, job):
+            count, more_at = JOBS[job](owner_id=owner_id, at=moment)
     except LociError as error:
         logger.warning("%s for owner %s failed: %s", job, owner_id, error.machine_code)
         return 0

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Sequence
+from typing import Final
+from uuid import UUID
 
 from django.conf import settings
 from django.db import connection, transaction
@@ -11,10 +13,14 @@ from django.db import connection, transaction
 from memory.errors import EmbedderUnavailable
 from memory.models import EmbeddingSpace, SpaceState
 from memory.ports import Embedder, gives_tokens
+from memory.ports.outbound import on_behalf_of
 from memory.providers.composition import embedder
 from memory.services.writing import Embedded
 
 logger = logging.getLogger(__name__)
+
+STORING: Final = "store"
+"""What stored texts are embedded for, in the record of what leaves."""
 
 
 def active_space(model: Embedder | None = None) -> EmbeddingSpace:
@@ -53,12 +59,12 @@ def _open_first_space(model: Embedder) -> EmbeddingSpace:
     return space
 
 
-def embed_texts(texts: Sequence[str]) -> Embedded | None:
-    """Embed redacted texts into the active space; None when the embedder is unavailable, which is logged.
+def embed_texts(texts: Sequence[str], *, owner_id: UUID) -> Embedded | None:
+    """Embed an owner's redacted texts into the active space; None when the embedder is unavailable, which is logged.
 
     Never call this inside a transaction.
     """
-    return embed_into(ready_space(), texts)
+    return embed_into(ready_space(), texts, owner_id=owner_id)
 
 
 def ready_space() -> EmbeddingSpace | None:
@@ -70,27 +76,28 @@ def ready_space() -> EmbeddingSpace | None:
         return None
 
 
-def embed_into(space: EmbeddingSpace | None, texts: Sequence[str]) -> Embedded | None:
+def embed_into(space: EmbeddingSpace | None, texts: Sequence[str], *, owner_id: UUID) -> Embedded | None:
     """Embed as `embed_texts` does, into a space that is known already; asks no database, so any thread may run it."""
     if space is None:
         return None
     try:
-        return embedded_by(embedder(), space, texts)
+        return embedded_by(embedder(), space, texts, owner_id=owner_id)
     except EmbedderUnavailable as error:
         _note_failure(error)
         return None
 
 
-def embedded_by(model: Embedder, space: EmbeddingSpace, texts: Sequence[str]) -> Embedded:
-    """Embed texts, with their tokens where the model gives them and late interaction is on.
+def embedded_by(model: Embedder, space: EmbeddingSpace, texts: Sequence[str], *, owner_id: UUID) -> Embedded:
+    """Embed texts of an owner, with their tokens where the model gives them and late interaction is on.
 
     Raises:
         EmbedderUnavailable: the model cannot be used now.
     """
-    if not settings.LATE_INTERACTION or not gives_tokens(model):
-        return Embedded(space.pk, model.embed(texts))
-    vectors, tokens = model.embed_with_tokens(texts)
-    return Embedded(space.pk, vectors, [one.matrix for one in tokens], model.reduction)
+    with on_behalf_of(owner_id, STORING):
+        if not settings.LATE_INTERACTION or not gives_tokens(model):
+            return Embedded(space.pk, model.embed(texts))
+        vectors, tokens = model.embed_with_tokens(texts)
+        return Embedded(space.pk, vectors, [one.matrix for one in tokens], model.reduction)
 
 
 def _note_failure(error: EmbedderUnavailable) -> None:

@@ -20,6 +20,7 @@ from django.core.signals import setting_changed
 from memory.crypto.keyring import keyring
 from memory.errors import LanguageModelUnavailable
 from memory.ports import ChatMessage, LanguageModel
+from memory.ports.outbound import on_behalf_of
 from memory.privacy import injection
 from memory.privacy.placeholders import Placeholders
 from memory.providers.circuit import Circuit
@@ -129,7 +130,8 @@ def expand(*, owner_id: UUID, query: str) -> Expansion:
         return Expansion(known)
     try:
         model = language_model()
-        words = _circuit.run(lambda: _ask(model, query))
+        with on_behalf_of(owner_id, EXPANSION):
+            words = _circuit.run(lambda: _ask(model, query))
     except (LanguageModelUnavailable, ProviderMisconfigured) as error:
         logger.warning("expanding a query failed, it is searched for as it is: %s", error.machine_code)
         return Expansion(degraded=("expansion.unavailable",))

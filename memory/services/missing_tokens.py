@@ -14,10 +14,11 @@ from django.db import connection
 from memory.errors import EmbedderUnavailable, KeysUnavailable
 from memory.models import DueWork, Memory, Owner, Status, owner_scope
 from memory.ports import TokenEmbedder, gives_tokens
+from memory.ports.outbound import on_behalf_of
 from memory.providers.composition import embedder
 from memory.services.backfill import spoken_text
 from memory.services.clock import now
-from memory.services.embedding import active_space
+from memory.services.embedding import STORING, active_space
 from memory.services.token_vectors import insert_token_vectors
 from memory.services.writing import call_for_work
 
@@ -65,7 +66,8 @@ def fill_tokens(*, owner_id: UUID, at: datetime) -> tuple[int, datetime | None]:
             if not waiting:
                 return made, None
             if texts:
-                _, tokens = model.embed_with_tokens([text for _, text in texts.values()])
+                with on_behalf_of(owner_id, STORING):
+                    _, tokens = model.embed_with_tokens([text for _, text in texts.values()])
                 matrices = {pk: one.matrix for pk, one in zip(texts, tokens, strict=True)}
                 with owner_scope(owner_id):
                     rows = _unchanged({pk: version for pk, (version, _) in texts.items()})

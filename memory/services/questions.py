@@ -10,6 +10,7 @@ from memory.crypto.keyring import keyring
 from memory.errors import EmbedderUnavailable
 from memory.graph.key_terms import key_terms
 from memory.ports import gives_tokens
+from memory.ports.outbound import on_behalf_of
 from memory.privacy import pii
 from memory.providers.composition import embedder
 from memory.recall.decomposition import decompose
@@ -26,6 +27,8 @@ from memory.text.signals import query_signals
 
 # What a word that a model added counts beside the question's own.
 ADDED_SHARE: Final = 0.3
+RECALLING: Final = "recall"
+"""What questions are embedded and hits judged for, in the record of what leaves."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -130,8 +133,10 @@ def _with_terms(queries: Sequence[Query]) -> list[Query]:
     asked = [place for place, query in enumerate(queries) if terms[place] and query.vector is not None]
     if not asked:
         return list(queries)
+    texts = [pii.redact(" ".join([queries[at].text, *terms[at]])) for at in asked]
     try:
-        vectors = embedder().embed([pii.redact(" ".join([queries[at].text, *terms[at]])) for at in asked])
+        with on_behalf_of(queries[0].owner_id, RECALLING):
+            vectors = embedder().embed(texts)
     except EmbedderUnavailable:
         return list(queries)
     found = dict(zip(asked, vectors, strict=True))
@@ -145,7 +150,8 @@ def _with_vectors(queries: Sequence[Query]) -> list[Query]:
         space = active_space(model)
         ring = keyring().of(queries[0].owner_id)
         texts = [pii.redact(query.text) for query in queries]
-        embedded = embed_queries(model, texts, ring)
+        with on_behalf_of(ring.owner_id, RECALLING):
+            embedded = embed_queries(model, texts, ring)
         familiar = [not gives_tokens(model) or model.understands(text) for text in texts]
     except EmbedderUnavailable:
         return list(queries)

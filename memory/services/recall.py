@@ -10,6 +10,7 @@ from uuid import UUID
 from memory.errors import InvalidInput
 from memory.ids import new_id
 from memory.models import Kind, Memory, Status, SummaryLevel, owner_scope
+from memory.ports.outbound import on_behalf_of
 from memory.providers.composition import llm_judge, reranker
 from memory.recall import fallback
 from memory.recall.decomposition import interleave
@@ -27,7 +28,7 @@ from memory.services.features import require_memory
 from memory.services.opening import opened
 from memory.services.past import as_then
 from memory.services.profiles import effective_profile
-from memory.services.questions import RecallRequest, ask, without_vector
+from memory.services.questions import RECALLING, RecallRequest, ask, without_vector
 from memory.services.reinforcement import reinforce
 from memory.text import limits
 from memory.text.tokens import term_frequencies
@@ -196,12 +197,13 @@ def _judged(query: Query, profile: RecallProfile, answer: Recalled) -> Recalled:
     if profile.reranker not in EXTERNAL or not answer.hits:
         return replace(answer, hits=answer.hits[: profile.limit])
     hits = {hit.memory.pk: hit for hit in answer.hits}
-    judged = rescored(
-        reranker if profile.reranker == "cross_encoder" else llm_judge,
-        query.text,
-        [OpenedHit(hit.memory.pk, _spoken(hit.memory), hit.score) for hit in answer.hits],
-        name=profile.reranker,
-    )
+    with on_behalf_of(query.owner_id, RECALLING):
+        judged = rescored(
+            reranker if profile.reranker == "cross_encoder" else llm_judge,
+            query.text,
+            [OpenedHit(hit.memory.pk, _spoken(hit.memory), hit.score) for hit in answer.hits],
+            name=profile.reranker,
+        )
     return replace(
         answer,
         hits=[

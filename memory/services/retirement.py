@@ -67,7 +67,7 @@ def restore_memory(*, actor: Actor, memory_id: UUID) -> Memory:
         if _was_retired(row):
             return _back_to_history(actor, memory_id)
         ready = make_ready(draft_of(row, {}), ring=keyring().of(actor.owner_id))
-    embedded = embed_texts([ready.embeddable])
+    embedded = embed_texts([ready.embeddable], owner_id=actor.owner_id)
     moment = now()
     with owner_scope(actor.owner_id):
         take_turn_for([memory_id], at=moment)

@@ -136,7 +136,8 @@ def _embedded_chunks(
             items = _prepare(turns, start, ring, results)
             if not items:
                 continue
-            following = items, pool.submit(embed_into, space, [item.ready.embeddable for item in items])
+            texts = [item.ready.embeddable for item in items]
+            following = items, pool.submit(embed_into, space, texts, owner_id=ring.owner_id)
             if waiting is not None:
                 yield waiting[0], waiting[1].result()
             waiting = following

@@ -9,8 +9,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from memory.errors import RerankerUnavailable
+from memory.ports.outbound import RERANK
 from memory.providers.endpoints import checked_address, checked_key, is_loopback
 from memory.providers.json_over_http import Answer, JsonOverHttp, Limits, Unreachable
+from memory.providers.outbound.policy import OutboundPolicy
 from memory.providers.rerankers.scores import refuse_too_many, scores_by_index
 from memory.providers.wellformed import well_formed
 
@@ -38,7 +40,15 @@ class HttpReranker:
     prompts = False
     most_texts = MOST_TEXTS
 
-    def __init__(self, *, url: str, model: str = "", api_key: str = "", limits: Limits | None = None) -> None:
+    def __init__(
+        self,
+        *,
+        url: str,
+        model: str = "",
+        api_key: str = "",
+        limits: Limits | None = None,
+        policy: OutboundPolicy | None = None,
+    ) -> None:
         """Prepare without connecting.
 
         Args:
@@ -46,15 +56,23 @@ class HttpReranker:
             model: the name that the server knows the model by; left out of the request when empty.
             api_key: sent in the Authorization header only.
             limits: bounds of time and size of one request with its retries.
+            policy: where requests may go; the address's own host when left out.
 
         Raises:
-            ProviderMisconfigured: an unusable address or key.
+            ProviderMisconfigured: an unusable address or key, or a host that is not allowed.
         """
         address = checked_address(url, setting="RERANKER_URL")
         self._address = address if address.endswith(PATH) else address + PATH
         self._model = model.strip()
         key = checked_key(api_key, setting="RERANKER_API_KEY")
-        self._http = JsonOverHttp(self._address, key=key, limits=limits or Limits(response_bytes=LARGEST_ANSWER_BYTES))
+        self._http = JsonOverHttp(
+            self._address,
+            kind=RERANK,
+            setting="RERANKER_URL",
+            key=key,
+            limits=limits or Limits(response_bytes=LARGEST_ANSWER_BYTES),
+            policy=policy,
+        )
         self._wants_texts = False
 
     def __repr__(self) -> str:

@@ -97,7 +97,8 @@ def prepare(
         if not one.of_statement and (one.ready.content_hash, one.row.scope) not in known
     ]
     if places:
-        prepared.embedded = embed_texts([found[place].ready.embeddable for place in places])
+        texts = [found[place].ready.embeddable for place in places]
+        prepared.embedded = embed_texts(texts, owner_id=context.actor.owner_id)
         if prepared.embedded is not None:
             prepared.vectors = {place: vector for vector, place in enumerate(places)}
     return prepared

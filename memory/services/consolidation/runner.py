@@ -18,6 +18,7 @@ from django.db.models.functions import Greatest
 from memory.errors import LociError
 from memory.ids import new_id
 from memory.models import ConsolidationRun, OwnerActivity, RiskClass, RunState, RunTrigger, owner_scope
+from memory.ports.outbound import on_behalf_of
 from memory.services.actors import system
 from memory.services.clock import now
 from memory.services.consolidation import lease, order
@@ -37,6 +38,8 @@ logger = logging.getLogger(__name__)
 RUN_SECONDS: Final = 90.0
 BEAT_SECONDS: Final = 5.0
 MOST_NOTES: Final = 50
+COMPONENT: Final = "consolidation"
+"""What it is, in the record of what leaves, where no component of a language model says more."""
 
 
 def run_consolidation(
@@ -71,7 +74,8 @@ def run_consolidation(
     run = _begin(owner_id, trigger, chosen, request_id)
     if run is None:
         return None
-    return _Run(run, groups, chosen, seconds).work()
+    with on_behalf_of(owner_id, COMPONENT):
+        return _Run(run, groups, chosen, seconds).work()
 
 
 def _begin(

@@ -16,6 +16,7 @@ from memory.providers.json_over_http import JsonOverHttp, Limits, Unreachable
 from memory.providers.language_model import ChatLanguageModel
 from memory.providers.llm_routes import Routes
 from memory.providers.openai_embedder import OpenAiEmbedder
+from memory.providers.outbound.tls import client_context
 from memory.providers.rerankers.http import HttpReranker
 from memory.providers.rerankers.llm_judge import LlmJudge
 
@@ -137,7 +138,7 @@ def test_nothing_of_an_answer_may_drip_for_ever(
     drip: Callable[..., DrippingServer], dripped: bytes, at_once: bytes, reason: str
 ) -> None:
     server = drip(dripped, at_once)
-    provider = JsonOverHttp(server.address, limits=LIMITS)
+    provider = JsonOverHttp(server.address, kind="llm", limits=LIMITS)
     with closing(provider), pytest.raises(Unreachable, match=reason):
         provider.post(server.address, {})
     assert server.sent <= MOST_BYTES
@@ -150,7 +151,7 @@ def test_a_proxy_of_the_environment_is_held_to_the_same_time(
     for name in ("NO_PROXY", "no_proxy", "ALL_PROXY", "all_proxy", "http_proxy"):
         monkeypatch.delenv(name, raising=False)
     monkeypatch.setenv("HTTP_PROXY", server.address)
-    provider = JsonOverHttp("http://provider.invalid", limits=LIMITS)
+    provider = JsonOverHttp("http://provider.invalid", kind="llm", limits=LIMITS)
     with closing(provider), pytest.raises(Unreachable, match="did not answer in time"):
         provider.post("http://provider.invalid/x", {})
     assert server.requests == 1
@@ -160,7 +161,7 @@ def test_a_proxy_of_the_environment_is_held_to_the_same_time(
 def test_a_call_after_one_that_was_given_up_has_its_own_time(drip: Callable[..., DrippingServer]) -> None:
     dripping = drip(HEAD)
     answering = drip(b"", b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\n{}")
-    with closing(JsonOverHttp(dripping.address, limits=LIMITS)) as provider:
+    with closing(JsonOverHttp(dripping.address, kind="llm", limits=LIMITS)) as provider:
         with pytest.raises(Unreachable):
             provider.post(dripping.address, {})
         assert provider.post(answering.address, {}).value() == {}
@@ -169,4 +170,4 @@ def test_a_call_after_one_that_was_given_up_has_its_own_time(drip: Callable[...,
 def test_a_transport_that_cannot_be_bounded_is_refused() -> None:
     client = httpx.Client(transport=httpx.MockTransport(lambda _: httpx.Response(200)))
     with client, pytest.raises(TypeError, match="MockTransport"):
-        bounded(client)
+        bounded(client, proxy_tls=client_context())

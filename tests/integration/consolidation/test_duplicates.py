@@ -62,7 +62,7 @@ def test_the_same_words_without_a_claim_are_one(alice: Actor) -> None:
 
 
 def test_without_vectors_equal_claims_and_texts_are_still_found(alice: Actor, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("memory.services.consolidation.facts.embed_texts", lambda texts: None)
+    monkeypatch.setattr("memory.services.consolidation.facts.embed_texts", lambda texts, owner_id: None)
     for day, text in enumerate(["It is green.", "It is green.", "The grass is green."]):
         say(alice, f"session {day}", ("user", text), at=MAY + timedelta(days=day))
         consolidate(alice, Everything())
