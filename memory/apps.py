@@ -19,7 +19,15 @@ class MemoryConfig(AppConfig):
         from memory.providers import composition
         from memory.providers.outbound import recording
         from memory.services import outbound
+        from memory.services.purge.registry import announce
 
         Conf.SECRET_KEY = settings.QUEUE_SIGNING_KEY
         composition.install_keyring()
         recording.install(outbound.note)
+        announce(_register_purge_targets)
+
+
+def _register_purge_targets() -> None:
+    from memory.services.purge.targets import register_targets
+
+    register_targets()

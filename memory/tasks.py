@@ -15,6 +15,7 @@ from memory.services.audit import sealing
 from memory.services.consolidation import due as due_runs
 from memory.services.consolidation import triggers
 from memory.services.keys import rotation
+from memory.services.purge import runner as purges
 
 logger = logging.getLogger(__name__)
 
@@ -48,6 +49,11 @@ def remove_outdated() -> dict[str, int]:
 def seal_audit() -> dict[str, int]:
     """Put what was recorded under seals; gives the number of owners, seals and events."""
     return _without_values(sealing.seal_all)
+
+
+def run_purges() -> int:
+    """Work on purges that wait; gives how many came to their end."""
+    return _without_values(purges.run_due)
 
 
 def call_for_missing_tokens() -> int:

@@ -23,6 +23,7 @@ CLEAR_SESSIONS: Final = "memory.tasks.clear_sessions"
 REMOVE_OUTDATED: Final = "memory.tasks.remove_outdated"
 CONSOLIDATE_DUE: Final = "memory.tasks.consolidate_due"
 CALL_FOR_CONSOLIDATION: Final = "memory.tasks.call_for_consolidation"
+RUN_PURGES: Final = "memory.tasks.run_purges"
 MISSING_TOKENS: Final = "memory.tasks.call_for_missing_tokens"
 ROTATION: Final = "memory.tasks.call_for_rotation"
 SEAL_AUDIT: Final = "memory.tasks.seal_audit"
@@ -45,6 +46,7 @@ class Plan:
 PLANS: Final[Sequence[Plan]] = (
     Plan(f"{OURS}due work", RUN_DUE_WORK, minutes=1),
     Plan(f"{OURS}due consolidation", CONSOLIDATE_DUE, minutes=1),
+    Plan(f"{OURS}purges", RUN_PURGES, minutes=1),
     Plan(f"{OURS}consolidation not noted", CALL_FOR_CONSOLIDATION, minutes=HOUR),
     Plan(f"{OURS}seals of the audit", SEAL_AUDIT, minutes=5),
     Plan(f"{OURS}outdated records", REMOVE_OUTDATED, minutes=HOUR),

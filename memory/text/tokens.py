@@ -331,3 +331,9 @@ def stemmer(language: str) -> Stemmer.Stemmer:
 @lru_cache(maxsize=65_536)
 def _stem(word: str, language: str) -> str:
     return str(stemmer(language).stemWord(word))
+
+
+def forget_words() -> None:
+    """Drop the words that this process has read lately, of whosever texts they were."""
+    _forms.cache_clear()
+    _stem.cache_clear()

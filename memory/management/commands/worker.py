@@ -11,7 +11,15 @@ from typing import Any, Final
 from django.core.management.base import BaseCommand, CommandError
 from django.db import DatabaseError, close_old_connections, connections
 
-from memory.services.jobs import CONSOLIDATE_DUE, Waker, call_worker, consolidation_is_due, ensure_schedules
+from memory.services.jobs import (
+    CONSOLIDATE_DUE,
+    RUN_PURGES,
+    Waker,
+    call_worker,
+    consolidation_is_due,
+    ensure_schedules,
+)
+from memory.services.purge.runner import purge_is_due
 
 logger = logging.getLogger(__name__)
 
@@ -57,7 +65,11 @@ def _note_signals(cluster: Any) -> list[int]:
 
 def _keep_waking(cluster: Any) -> None:
     """Look for due work until the cluster ends; the database may be away for a while."""
-    wakers = (Waker(), Waker(is_due=consolidation_is_due, task=CONSOLIDATE_DUE))
+    wakers = (
+        Waker(),
+        Waker(is_due=purge_is_due, task=RUN_PURGES),
+        Waker(is_due=consolidation_is_due, task=CONSOLIDATE_DUE),
+    )
     greeted = False
     while cluster.sentinel.is_alive():
         pause = INTERVAL

@@ -1,0 +1,254 @@
+"""The purge of a whole owner, stage by stage. Each stage can be repeated, and each step commits with its count.
+
+The owner's row goes last: every owned table refers to it, so the database itself refuses while a row is left, and
+refuses rows that come later. What is found then is erased in another round.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Mapping
+from typing import Any, Final
+from uuid import UUID
+
+from django.db import IntegrityError, connection, transaction
+
+from memory.errors import Conflict
+from memory.models import Owner, PurgeState, owner_scope
+from memory.services.clock import now
+from memory.services.purge.caches import forget_owner
+from memory.services.purge.ledger import note_owner
+from memory.services.purge.receipts import OWNER_STAYS, issue
+from memory.services.purge.registry import Phase, PurgeTarget, Subject, targets
+from memory.services.purge.reindexing import reindex_vectors
+from memory.services.purge.samples import count_samples, search_others, take_samples, traces_of
+from memory.services.purge.verification import look_through
+from memory.services.purge.work import Work
+
+MOST_ROUNDS: Final = 5
+SETTLING_SECONDS: Final = 30.0
+SETTLING_PAUSE: Final = 0.1
+# All but the keys, which go when everything else has gone.
+ERASED: Final = tuple(phase for phase in Phase if phase is not Phase.KEYS)
+SEARCH_SECONDS: Final = 60.0
+SETTLED: Final = """
+    SELECT NOT EXISTS (
+        SELECT FROM pg_stat_activity
+        WHERE datname = current_database() AND pid <> pg_backend_pid() AND xact_start < %s
+          AND backend_type = 'client backend'
+    )
+"""
+
+
+class RowsLeft(Conflict):
+    """Rows of the owner are left, or came later again and again. What was erased stays so; it is tried again."""
+
+    code = "purge.left"
+
+
+def purge_owner(work: Work) -> None:
+    """Work on the purge of an owner until it is done; the receipt stands in its row then.
+
+    Raises:
+        TimeUp: the turn is over.
+        LeaseLost: another worker has taken it over.
+        RowsLeft: something was left after several rounds.
+        KeysUnavailable: the key vault or the ledger of purges cannot be used.
+    """
+    stages: Mapping[str, Callable[[Work], None]] = {
+        "ledger": _note,
+        "settle": _settle,
+        "collect": _collect,
+        "erase": _erase,
+        "reindex": _reindex,
+        "keys": _destroy_keys,
+        "verify": _verify,
+    }
+    names = list(stages)
+    at = names.index(work.purge.stage) if work.purge.stage in stages else 0
+    for _ in range(MOST_ROUNDS):
+        for name in names[at:]:
+            work.enter(name)
+            stages[name](work)
+        if not work.position["left"] and _close(work):
+            return
+        at = names.index("erase")
+    raise RowsLeft(left=work.position["left"])
+
+
+def subject_of(work: Work) -> Subject:
+    """Say whose everything goes; the login's id is known from the owner's row until that has lost it."""
+    purge = work.purge
+    if purge.of_owner is None:
+        raise RowsLeft("This purge names no owner any more.")
+    kept = (purge.samples or {}).get("user")
+    if kept is not None:
+        return Subject(purge.of_owner, purge.pseudonym, purge.pk, UUID(kept))
+    user_id = Owner.objects.filter(pk=purge.of_owner).values_list("user_id", flat=True).first()
+    return Subject(purge.of_owner, purge.pseudonym, purge.pk, user_id)
+
+
+def _note(work: Work) -> None:
+    """Note the purge in the ledger before the first row goes."""
+    subject = subject_of(work)
+    note_owner(owner_id=subject.owner_id, purge_id=work.purge.pk, at=work.purge.requested_at)
+    work.stepped("ledger.noted")
+
+
+def _settle(work: Work) -> None:
+    """Wait for transactions that began before the owner was closed; what one still writes after that is a late row."""
+    with connection.cursor() as cursor:
+        # The database's clock, since it is compared with the beginnings of transactions.
+        cursor.execute("SELECT clock_timestamp()")
+        began = cursor.fetchone()[0]
+        until = time.monotonic() + SETTLING_SECONDS
+        while time.monotonic() < until:
+            cursor.execute(SETTLED, [began])
+            if cursor.fetchone()[0]:
+                break
+            work.beat()
+            time.sleep(SETTLING_PAUSE)
+    work.stepped("settle.waited")
+
+
+def _collect(work: Work) -> None:
+    """Take samples and note which keys there are, once: another time there would be less."""
+    if work.purge.samples is None:
+        subject = subject_of(work)
+        forget_owner(subject.owner_id)
+        known = {target.name: target.count(subject) for target in targets(Phase.KEYS)}
+        with owner_scope(subject.owner_id, purging=True):
+            samples = take_samples(subject.owner_id)
+            samples["user"] = str(subject.user_id) if subject.user_id else None
+            expected = work.purge.expected or _counted(subject)
+            work.position["keys"] = known
+            work.position["samples"] = count_samples(traces_of(samples))
+            work.save(samples=samples, expected=expected)
+    work.stepped("collect.sampled")
+
+
+def _counted(subject: Subject) -> dict[str, int]:
+    counts = {target.name: target.count(subject) for target in targets() if not target.outside}
+    return {name: count for name, count in counts.items() if count}
+
+
+def _erase(work: Work) -> None:
+    """Erase target after target, in steps."""
+    subject = subject_of(work)
+    for target in targets(*ERASED):
+        _empty(work, subject, target)
+
+
+def _empty(work: Work, subject: Subject, target: PurgeTarget) -> None:
+    while True:
+        if target.outside:
+            count = target.erase(subject, work.most)
+            _count(work, target, count)
+        else:
+            with owner_scope(subject.owner_id, purging=True), connection.cursor() as cursor:
+                # The database looks for children of each row: with a plan of its own for each, it would plan for
+                # longer than it looks. And a table that was just emptied is no table to be read from its beginning.
+                cursor.execute("SET LOCAL plan_cache_mode = force_generic_plan")
+                cursor.execute("SET LOCAL enable_seqscan = off")
+                count = target.erase(subject, work.most)
+                _count(work, target, count)
+        work.stepped(f"erase.{target.name}")
+        if not count:
+            return
+
+
+def _count(work: Work, target: PurgeTarget, count: int) -> None:
+    """Keep count, in the transaction that erases, so that an interruption loses none and counts none twice."""
+    erased = dict(work.purge.erased)
+    if count:
+        erased[target.name] = erased.get(target.name, 0) + count
+    work.save(erased=erased)
+
+
+def _reindex(work: Work) -> None:
+    """Build the vector indexes anew from which vectors have gone."""
+    if work.purge.erased.get("vectors") and "reindexed" not in work.position:
+        subject = subject_of(work)
+        with work.lease.beating():
+            work.position["reindexed"] = reindex_vectors(subject.owner_id)
+        work.save()
+    work.stepped("reindex.done")
+
+
+def _destroy_keys(work: Work) -> None:
+    """Destroy the root key: what copies there are of the owner's texts do not open any more."""
+    subject = subject_of(work)
+    for target in targets(Phase.KEYS):
+        _empty(work, subject, target)
+
+
+def _verify(work: Work) -> None:
+    """Look for what is left, by ids, by stored values and by vectors."""
+    subject, traces = subject_of(work), traces_of(work.purge.samples)
+    look = look_through(subject, traces, tell=work.beat)
+    work.stepped("verify.tables")
+    others = search_others(
+        subject.owner_id, traces, after=None, seconds=min(SEARCH_SECONDS, _time_left(work)), tell=work.beat
+    )
+    look.note("samples in rows of others", others.found)
+    work.position["left"] = look.left
+    work.position["looked_at"] = {
+        "tables_by_owner": look.tables,
+        "tables_read_row_by_row": look.read_whole,
+        "tables_searched_for_ids_and_samples": look.outside_walls,
+        "targets": look.targets,
+        "samples": work.position.get("samples", {}),
+        "other_owners": others.owners,
+        "all_other_owners": others.after is None,
+        "vector_indexes": work.position.get("reindexed", {}),
+    }
+    work.save()
+    work.stepped("verify.done")
+
+
+def _time_left(work: Work) -> float:
+    return max(0.0, work.until - time.monotonic())
+
+
+def _close(work: Work) -> bool:
+    """Delete the owner's row and issue the receipt, in one transaction; False when the row is still referred to."""
+    purge, moment = work.purge, now()
+    owner_id = purge.of_owner
+    # What was found before counts: a worker may have died between destroying the keys and counting them.
+    found = dict(work.position.get("keys", {}))
+    keys = {"root": "destroyed" if found.get("keys") else "was missing before"}
+    try:
+        with transaction.atomic(), connection.cursor() as cursor:
+            # First the purge's row, so that a worker that has lost it goes no further.
+            work.beat()
+            cursor.execute("DELETE FROM memory_owner WHERE id = %s", [owner_id])
+            cursor.execute("SET CONSTRAINTS ALL IMMEDIATE")
+            receipt = issue(
+                purge,
+                erased={**purge.erased, **found},
+                left={},
+                looked_at=work.position["looked_at"],
+                keys=keys,
+                stays=OWNER_STAYS,
+                at=moment,
+            )
+            work.position = {}
+            work.save(**_closed(receipt), finished_at=moment)
+    except IntegrityError:
+        work.position["late"] = int(work.position.get("late", 0)) + 1
+        work.stepped("close.late")
+        return False
+    return True
+
+
+def _closed(receipt: dict[str, Any]) -> dict[str, Any]:
+    """Give what a purge's row is in the end: it names nobody, and holds the receipt."""
+    return {
+        "state": PurgeState.DONE,
+        "stage": "",
+        "of_owner": None,
+        "target": {},
+        "samples": None,
+        "error_code": "",
+        "receipt": receipt,
+    }

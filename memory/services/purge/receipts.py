@@ -1,0 +1,141 @@
+"""Receipts of purges: what was erased, what was looked for and not found, what stays and why; signed."""
+
+from __future__ import annotations
+
+import base64
+import binascii
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass
+from datetime import datetime
+from typing import Any, Final
+
+from memory.crypto.signing import canonical, fingerprint, is_signed, signer
+from memory.errors import InvalidInput
+from memory.models import Purge
+
+FORMAT: Final = "loci-receipt/1"
+PURPOSE: Final = "receipt"
+
+
+@dataclass(frozen=True, slots=True)
+class Stay:
+    """Something that a purge leaves: what it is, until when it stays, and why."""
+
+    what: str
+    until: str
+    why: str
+
+
+AUDIT: Final = Stay(
+    "The audit: times, verbs, counts and random ids, under the pseudonym of this receipt.",
+    "For as long as the installation keeps its audit.",
+    "It proves what was done, and names nobody.",
+)
+LEDGER: Final = Stay(
+    "An entry in the ledger of purges: salted digests of random ids, and the time.",
+    "For as long as there can be backups that are older than the purge.",
+    "A restored backup is purged again with it.",
+)
+DATABASE_BACKUPS: Final = Stay(
+    "Backups of the database that were made before: texts in them do not open without the destroyed keys; vectors of "
+    "redacted texts, keyed hashes, sizes and times can be read.",
+    "Until the operator's retention of backups has run out.",
+    "Backups are not changed. A restore is purged again by the ledger.",
+)
+VAULT_BACKUPS: Final = Stay(
+    "Backups of the key vault that were made before, which hold the destroyed keys, wrapped.",
+    "Until the operator's retention of the vault's backups has run out, which should be short.",
+    "With such a backup, the master key and a backup of the database of that time, texts could be read.",
+)
+FREED_PAGES: Final = Stay(
+    "Freed space in the files of the database: sealed texts, which do not open any more, vectors of redacted texts and "
+    "keyed hashes.",
+    "Until PostgreSQL writes over it.",
+    "A database frees rows without overwriting them.",
+)
+PROVIDERS: Final = Stay(
+    "What outside providers of embeddings and language models log of requests, where any were configured.",
+    "As their own terms say.",
+    "Texts were sent to them with personal data replaced; Loci cannot delete there.",
+)
+LOGIN_COUNTS: Final = Stay(
+    "Counts of failed logins in the memory of the web process, under a hash of name and address.",
+    "15 minutes.",
+    "They keep attackers out, and run out by themselves.",
+)
+OWNER_STAYS: Final = (AUDIT, LEDGER, DATABASE_BACKUPS, VAULT_BACKUPS, FREED_PAGES, PROVIDERS, LOGIN_COUNTS)
+
+
+def issue(
+    purge: Purge,
+    *,
+    erased: Mapping[str, int],
+    left: Mapping[str, int],
+    looked_at: Mapping[str, Any],
+    keys: Mapping[str, Any],
+    stays: Sequence[Stay | Mapping[str, str]],
+    at: datetime,
+) -> dict[str, Any]:
+    """Write and sign a receipt; saves nothing.
+
+    Args:
+        purge: which.
+        erased: how many rows, by target.
+        left: what the verification has found; empty as a rule.
+        looked_at: what the verification has looked at.
+        keys: which keys were destroyed.
+        stays: what stays.
+        at: when the purge has ended.
+
+    Raises:
+        KeysUnavailable: there is no signing key.
+    """
+    mine = signer()
+    document: dict[str, Any] = {
+        "format": FORMAT,
+        "key": {
+            "algorithm": "Ed25519",
+            "public": base64.b64encode(mine.public_key).decode(),
+            "fingerprint": fingerprint(mine.public_key),
+        },
+        "purge": {
+            "id": str(purge.pk),
+            "pseudonym": str(purge.pseudonym),
+            "subject": str(purge.subject),
+            "requested_at": _moment(purge.requested_at),
+            "began_at": _moment(purge.began_at),
+            "finished_at": _moment(at),
+        },
+        "erased": {name: count for name, count in erased.items() if count},
+        "keys": dict(keys),
+        "verification": {"left": {name: n for name, n in left.items() if n}, "looked_at": dict(looked_at)},
+        "stays": [asdict(one) if isinstance(one, Stay) else dict(one) for one in stays],
+    }
+    signature = mine.sign(canonical(document), purpose=PURPOSE)
+    return document | {"signature": base64.b64encode(signature).decode()}
+
+
+def verify_receipt(document: Any, public_key: bytes | None = None) -> bool:
+    """Tell whether a receipt stands as it was signed.
+
+    Args:
+        document: the receipt, as JSON gives it.
+        public_key: of the installation that is said to have signed it, 32 bytes; this one's when left out. The key that
+            the receipt itself names proves nothing, since whoever forges a receipt names their own.
+
+    Raises:
+        InvalidInput: `receipt.invalid`, the document is no receipt of a form that this version knows.
+    """
+    if not isinstance(document, dict) or document.get("format") != FORMAT or "signature" not in document:
+        raise InvalidInput(f"This is no receipt of the form {FORMAT}.", code="receipt.invalid")
+    try:
+        signature = base64.b64decode(str(document["signature"]), validate=True)
+        message = canonical({name: value for name, value in document.items() if name != "signature"})
+    except (binascii.Error, ValueError) as error:
+        raise InvalidInput("This receipt has no signature that can be read.", code="receipt.invalid") from error
+    known = signer().public_key if public_key is None else public_key
+    return is_signed(message, signature, public_key=known, purpose=PURPOSE)
+
+
+def _moment(moment: datetime | None) -> str | None:
+    return None if moment is None else moment.isoformat()

@@ -1,0 +1,140 @@
+"""Running purges: those that wait, and those whose worker has died."""
+
+from __future__ import annotations
+
+import logging
+import time
+from collections.abc import Callable
+from datetime import datetime
+from typing import Final
+from uuid import UUID
+
+from memory.errors import Conflict, LociError, NotFound
+from memory.models import Purge, PurgeState, PurgeSubject
+from memory.services.clock import now
+from memory.services.purge.lease import LeaseLost, is_due, take
+from memory.services.purge.owner_purge import purge_owner
+from memory.services.purge.work import TimeUp, Work
+
+logger = logging.getLogger(__name__)
+
+OPEN: Final = (PurgeState.WAITING, PurgeState.RUNNING)
+ROWS_OF_A_STEP: Final = 20_000
+# Far below the queue's time-out; a purge that takes longer goes on in the next turn.
+TURN_SECONDS: Final = 240.0
+MOST_LOOKED_AT: Final = 100
+
+
+def run_due(*, at: datetime | None = None, seconds: float = TURN_SECONDS) -> int:
+    """Work on the purges that wait, the oldest first; a job of the workers.
+
+    Args:
+        at: the moment that counts as now.
+        seconds: after which no further step is begun.
+
+    Returns:
+        How many came to their end.
+
+    Raises:
+        LociError, DatabaseError, OSError: the first error of a purge, after all of them had their turn. It stands in
+            the purge as its code, and is tried again later.
+    """
+    until = time.monotonic() + seconds
+    done, first_error = 0, None
+    for purge in Purge.objects.filter(state__in=OPEN).order_by("requested_at")[:MOST_LOOKED_AT]:
+        left = until - time.monotonic()
+        if left <= 0:
+            break
+        if not is_due(purge, moment=at or now()):
+            continue
+        try:
+            done += run_purge(purge_id=purge.pk, at=at, seconds=left).state == PurgeState.DONE
+        except Conflict as error:
+            logger.info("purge %s is left alone: %s", purge.pk, error.machine_code)
+        except Exception as error:
+            first_error = first_error or error
+    if first_error is not None:
+        raise first_error
+    return done
+
+
+def purge_is_due(*, at: datetime | None = None) -> bool:
+    """Tell whether a purge waits for a worker."""
+    rows = Purge.objects.filter(state__in=OPEN).only("state", "heartbeat_at", "position").order_by("requested_at")
+    return any(is_due(purge, moment=at or now()) for purge in rows[:MOST_LOOKED_AT])
+
+
+def run_purge(
+    *,
+    purge_id: UUID,
+    at: datetime | None = None,
+    seconds: float = float("inf"),
+    most: int = ROWS_OF_A_STEP,
+    after_step: Callable[[str], None] | None = None,
+) -> Purge:
+    """Work on a purge to its end, or until the time is up; it goes on where it was interrupted.
+
+    Args:
+        purge_id: which.
+        at: the moment that counts as now.
+        seconds: after which no further step is begun.
+        most: rows of one step, about.
+        after_step: called after each step with its name.
+
+    Returns:
+        The purge as it stands now; done, or waiting for its next turn.
+
+    Raises:
+        NotFound: there is no such purge.
+        Conflict: another worker is at it (`purge.running`), or has taken it over (`purge.taken_over`).
+        LociError: it has failed; the code stands in the purge, and it is tried again after a pause that grows.
+    """
+    moment = at or now()
+    purge = Purge.objects.filter(pk=purge_id).first()
+    if purge is None:
+        raise NotFound("There is no such purge.", code="purge.unknown")
+    if purge.state not in OPEN:
+        return purge
+    lease = take(purge_id, moment=moment)
+    if lease is None:
+        raise Conflict("Another worker is at this purge.", code="purge.running")
+    purge.refresh_from_db()
+    work = Work(purge, lease, moment, time.monotonic() + seconds, most, after_step, dict(purge.position))
+    work.position.pop("not_before", None)
+    try:
+        if purge.subject == PurgeSubject.OWNER:
+            purge_owner(work)
+        else:
+            _run_partial(work)
+    except LeaseLost:
+        raise
+    except TimeUp:
+        lease.put_back(moment=now(), position=work.position)
+    except Exception as error:
+        code = error.machine_code if isinstance(error, LociError) else f"internal.{type(error).__name__}"
+        logger.warning("purge %s failed in its stage %s: %s", purge_id, purge.stage, code)
+        lease.put_back(moment=at or now(), position=work.position, error_code=code[:64])
+        raise
+    purge.refresh_from_db()
+    return purge
+
+
+def _run_partial(work: Work) -> None:
+    from memory.services.purge.partial import run_partial
+    from memory.services.purge.receipts import issue
+
+    purge = work.purge
+    outcome = run_partial(purge=purge, at=work.moment, beat=work.beat)
+    moment = now()
+    receipt = issue(
+        purge,
+        erased=outcome.erased,
+        left=outcome.left,
+        looked_at=outcome.looked_at,
+        keys=outcome.keys,
+        stays=outcome.stays,
+        at=moment,
+    )
+    work.lease.save(
+        state=PurgeState.DONE, stage="", erased=outcome.erased, receipt=receipt, error_code="", finished_at=moment
+    )
