@@ -197,7 +197,7 @@ LLM_ROUTES = env.mapping(
     "LLM_ROUTES",
     meaning="Per component of Loci: model, temperature, max_tokens, timeout, base_url. Components: `recall_rerank`, "
     "`recall_expand`, `memory_consolidation`, `memory_sleep`, `memory_summaries`, `memory_reflection`, "
-    "`memory_skills`.",
+    "`memory_skills`, `memory_privacy`.",
     prax="llm_routing.yaml",
 )
 

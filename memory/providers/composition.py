@@ -63,6 +63,10 @@ CONSOLIDATION: Final[Mapping[str, Mapping[str, Any]]] = {
     )
 }
 
+PRIVACY: Final = "memory_privacy"
+"""What reads texts for personal data by meaning: short answers, always the same."""
+PRIVACY_DEFAULTS: Final[Mapping[str, Any]] = {"tier": "low", "temperature": 0.0, "max_tokens": 1024}
+
 
 def open_vault() -> KeyVault:
     """Open and check the key vault that the settings name.
@@ -138,6 +142,7 @@ def language_model() -> LanguageModel:
             RERANKING: {"tier": "low", "temperature": 0.0, "timeout": settings.RERANKER_TIMEOUT},
             EXPANSION: {"tier": "low", "temperature": 0.2, "timeout": EXPANSION_SECONDS},
             **CONSOLIDATION,
+            PRIVACY: PRIVACY_DEFAULTS,
         },
     )
     return ChatLanguageModel(

@@ -27,7 +27,7 @@ from rapidfuzz.distance import OSA
 
 from memory.errors import KeysUnavailable
 from memory.models import LexStats, Memory, Status
-from memory.privacy import pii
+from memory.privacy import meaning, pii
 from memory.text.languages import FUNCTION_WORDS
 from memory.text.scripts import HAN, KANA, MARKS, SOUTH_EAST_ASIAN, fold_diacritics
 
@@ -195,6 +195,9 @@ def _texts(rows: Sequence[Memory]) -> Iterator[str]:
             text = row.text
         except KeysUnavailable:
             damaged += 1
+            continue
+        if meaning.kinds_in(row.pii_kinds):
+            # Lists hide the whole of it, so none of its words is offered.
             continue
         yield _REPLACED.sub(" ", pii.redact(text)) if row.pii_kinds else text
     if damaged:

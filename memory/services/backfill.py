@@ -10,14 +10,15 @@ from django.db.models import F, Max, Min
 
 from memory.errors import EmbedderUnavailable
 from memory.models import Memory, PendingVector, Status, owner_scope
-from memory.privacy import pii
 from memory.providers.composition import embedder
 from memory.services.embedding import active_space, embedded_by
+from memory.services.hidden_places import redacted_text, spoken
 from memory.services.writing import insert_vectors
 
 BATCH: Final = 64
 FIRST_DELAY: Final = timedelta(seconds=30)
 LONGEST_DELAY: Final = timedelta(hours=1)
+_STATE: Final = ("id", "owner_id", "version", "classified_at")
 
 
 def backfill_vectors(*, owner_id: UUID, at: datetime) -> tuple[int, datetime | None]:
@@ -30,7 +31,8 @@ def backfill_vectors(*, owner_id: UUID, at: datetime) -> tuple[int, datetime | N
     while True:
         with owner_scope(owner_id):
             due = PendingVector.objects.filter(next_at__lte=at).order_by("next_at")
-            waiting = list(due.values_list("memory_id", flat=True)[:BATCH])
+            entries = dict(due.values_list("pk", "memory_id")[:BATCH])
+            waiting = list(entries.values())
             rows = list(Memory.objects.filter(pk__in=waiting, status=Status.LIVE))
             texts = [spoken_text(row) for row in rows]
         if not waiting:
@@ -43,20 +45,26 @@ def backfill_vectors(*, owner_id: UUID, at: datetime) -> tuple[int, datetime | N
             return made, _postpone(owner_id, waiting, at)
         with owner_scope(owner_id):
             if embedded is not None:
-                # Rows archived or changed while the model worked keep their own later entry or need none.
-                current = dict(Memory.objects.filter(pk__in=waiting, status=Status.LIVE).values_list("pk", "version"))
-                kept = [place for place, row in enumerate(rows) if current.get(row.pk) == row.version]
+                # Rows archived or changed while the model worked keep their own later entry or need none, and those
+                # that were looked at for personal data meanwhile have got a vector without it.
+                locked = Memory.objects.select_for_update(no_key=True).filter(pk__in=waiting, status=Status.LIVE)
+                current = {row.pk: _state(row) for row in locked.only(*_STATE).order_by("pk")}
+                kept = [place for place, row in enumerate(rows) if current.get(row.pk) == _state(row)]
                 insert_vectors([rows[p] for p in kept], embedded.chosen(kept))
                 made += len(kept)
-            PendingVector.objects.filter(memory_id__in=waiting).delete()
+            PendingVector.objects.filter(pk__in=list(entries)).delete()
     with owner_scope(owner_id):
         return made, PendingVector.objects.aggregate(first=Min("next_at"))["first"]
 
 
 def spoken_text(row: Memory) -> str:
-    """Give the text of a stored row that is embedded: redacted, with the speaker before it."""
-    redacted = pii.redact(row.text)
-    return f"{row.speaker}: {redacted}" if row.speaker else redacted
+    """Give the text of a stored row that is embedded; call it within the owner's scope."""
+    return spoken(row, redacted_text(row))
+
+
+def _state(row: Memory) -> tuple[int, datetime | None]:
+    """Give what tells whether a row's text for embedding is still the same."""
+    return row.version, row.classified_at
 
 
 def _postpone(owner_id: UUID, waiting: list[UUID], at: datetime) -> datetime:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from datetime import datetime
 from typing import Any, Final
 from uuid import UUID
@@ -13,6 +13,7 @@ from memory.crypto.keyring import keyring
 from memory.errors import Conflict, InvalidInput, NotFound, PermissionRefused
 from memory.models import Memory, MemoryClaim, MemoryVersion, Status, Visibility, owner_scope
 from memory.models.encrypted import reseal
+from memory.privacy import meaning
 from memory.recall.vocabulary import vocabularies
 from memory.services.actors import UNSET, Actor, Permission, Target, write_target, written_scope
 from memory.services.clock import now
@@ -20,12 +21,15 @@ from memory.services.drafts import Draft, Ready, make_ready, refuse_expired
 from memory.services.embedding import embed_texts
 from memory.services.features import require_memory
 from memory.services.graph.turn import take_turn_for
+from memory.services.hidden_places import forget_places
 from memory.services.memories import visible_memory
 from memory.services.narrowing import is_narrower, lock_with_drawn, take_along
+from memory.services.settings import current_settings
 from memory.services.times import insert_times, replace_times
 from memory.services.token_vectors import reseal_token_vectors
 from memory.services.writing import (
     Embedded,
+    call_for_look,
     insert_postings,
     insert_vectors,
     move_scope,
@@ -87,15 +91,13 @@ def change_memory(
         former = {name: _plain(getattr(row, name)) for name in changes if name != "text"}
         if target is not None:
             former["scope"] = written_scope(row.visibility, row.group_id)
+        by_meaning = _kept_by_meaning(row, former) if text_changed else meaning.kinds_in(row.pii_kinds)
         _keep_version(row, actor, former, moment)
         reseal(row)
         sealed_for = row.sealing_agent_id
-        _apply(row, ready, moment)
+        _apply(row, ready, moment, by_meaning=by_meaning)
         if text_changed:
-            row.analyzer_version = ANALYZER_VERSION
-            # What it claimed is not what it says now; consolidation reads it anew.
-            row.extracted_at = None
-            MemoryClaim.objects.filter(memory_id=row.pk).delete()
+            _read_anew(row, ready, moment)
         if target is not None:
             _retarget(row, actor, target)
         save_unique(row)
@@ -169,7 +171,28 @@ def _plain(value: Any) -> Any:
     return value.isoformat() if isinstance(value, datetime) else value
 
 
-def _apply(row: Memory, ready: Ready, moment: datetime) -> None:
+def _kept_by_meaning(row: Memory, former: dict[str, Any]) -> tuple[str, ...]:
+    """Give the kinds by meaning that a memory keeps although its text changes: until the model has read the new one.
+
+    Where it reads none, they go with the text. What they were stands in the history, so that lists mask what it said.
+    """
+    by_meaning = meaning.kinds_in(row.pii_kinds)
+    if not by_meaning:
+        return ()
+    former["pii_kinds"] = list(row.pii_kinds)
+    return by_meaning if current_settings()["values"]["privacy_model"] != "off" else ()
+
+
+def _read_anew(row: Memory, ready: Ready, moment: datetime) -> None:
+    """Let everything that reads texts read a changed one: what it claimed is not what it says now."""
+    row.analyzer_version = ANALYZER_VERSION
+    row.extracted_at = row.classified_at = None
+    MemoryClaim.objects.filter(memory_id=row.pk).delete()
+    forget_places(row)
+    call_for_look([ready], now=moment, flagged=row.pii_tier > 0)
+
+
+def _apply(row: Memory, ready: Ready, moment: datetime, *, by_meaning: Sequence[str]) -> None:
     row.text, row.kind, row.category = ready.text, ready.kind, ready.category
     row.importance, row.confidence = ready.importance, ready.confidence
     row.tags, row.topics = ready.tags or None, ready.topics or None
@@ -177,7 +200,9 @@ def _apply(row: Memory, ready: Ready, moment: datetime) -> None:
     for name in ("valid_from", "valid_until", "expires_at"):
         setattr(row, name, ready.moments[name])
     row.occurred_at = ready.moments["occurred_at"] or row.occurred_at
-    row.pii_kinds, row.pii_tier, row.injection_kinds = ready.pii_kinds, ready.pii_tier, ready.injection_kinds
+    row.pii_kinds = sorted({*ready.pii_kinds, *by_meaning})
+    row.pii_tier = int(max(ready.pii_tier, meaning.tier_of(by_meaning)))
+    row.injection_kinds = ready.injection_kinds
     row.token_count, row.highest_tf = ready.length, max(ready.terms.values(), default=0)
     row.is_question, row.has_time = ready.signals.is_question, ready.signals.has_time
     row.has_number, row.name_hashes = ready.signals.has_number, ready.name_hashes

@@ -1,4 +1,5 @@
-"""Background work that waits for owners: vectors and token vectors, memories to erase or archive, keys to rotate.
+"""Background work that waits for owners: vectors and token vectors, memories to erase or archive, keys to rotate,
+texts to look at for personal data.
 
 `DueWork` says whose work is due, and each job's own rows say what there is to do. A claim moves the due time on; the
 claim's row goes only when the job has finished and nothing was asked for meanwhile, so a killed worker loses nothing.
@@ -18,6 +19,7 @@ from memory.errors import LociError
 from memory.models import DueWork, owner_scope
 from memory.ports.outbound import on_behalf_of
 from memory.services.backfill import backfill_vectors
+from memory.services.classifying import classify_flagged
 from memory.services.clock import now
 from memory.services.keys.rotation import rekey_owner
 from memory.services.missing_tokens import fill_tokens
@@ -38,6 +40,7 @@ JOBS: Final[Mapping[str, Callable[..., Done]]] = {
     DueWork.VECTORS: backfill_vectors,
     DueWork.TOKENS: fill_tokens,
     DueWork.REKEY: rekey_owner,
+    DueWork.CLASSIFY: classify_flagged,
 }
 
 CLAIM: Final = """

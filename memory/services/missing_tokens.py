@@ -30,6 +30,9 @@ MOST_BATCHES: Final = 64
 TRY_AGAIN: Final = timedelta(minutes=5)
 FIRST: Final = UUID(int=0)
 
+State = tuple[int, datetime | None]
+"""Version and moment of the last look for personal data."""
+
 # A row whose vector stands in the space needs tokens that were made as they are made now.
 MISSING: Final = """
     SELECT v.memory_id FROM memory_memoryvector v
@@ -70,7 +73,7 @@ def fill_tokens(*, owner_id: UUID, at: datetime) -> tuple[int, datetime | None]:
                     _, tokens = model.embed_with_tokens([text for _, text in texts.values()])
                 matrices = {pk: one.matrix for pk, one in zip(texts, tokens, strict=True)}
                 with owner_scope(owner_id):
-                    rows = _unchanged({pk: version for pk, (version, _) in texts.items()})
+                    rows = _unchanged({pk: state for pk, (state, _) in texts.items()})
                     found = [matrices[row.pk] for row in rows]
                     insert_token_vectors(rows, found, space_id=space.pk, reduction=reduction)
                     made += len(rows)
@@ -116,13 +119,13 @@ def _missing(owner_id: UUID, space_id: int, reduction: bytes, *, after: UUID, mo
         return [row[0] for row in cursor.fetchall()]
 
 
-def _texts(memory_ids: Sequence[UUID]) -> dict[UUID, tuple[int, str]]:
-    """Give the version and the text to embed of live rows that open."""
+def _texts(memory_ids: Sequence[UUID]) -> dict[UUID, tuple[State, str]]:
+    """Give the state and the text to embed of live rows that open."""
     texts = {}
     damaged = 0
     for row in Memory.objects.filter(pk__in=memory_ids, status=Status.LIVE).order_by("pk"):
         try:
-            texts[row.pk] = row.version, spoken_text(row)
+            texts[row.pk] = _state(row), spoken_text(row)
         except KeysUnavailable:
             damaged += 1
     if damaged:
@@ -130,7 +133,12 @@ def _texts(memory_ids: Sequence[UUID]) -> dict[UUID, tuple[int, str]]:
     return texts
 
 
-def _unchanged(versions: dict[UUID, int]) -> list[Memory]:
+def _unchanged(states: dict[UUID, State]) -> list[Memory]:
     """Lock the rows that nobody has changed or archived meanwhile; whoever does so next waits for us."""
-    rows = Memory.objects.select_for_update(no_key=True).filter(pk__in=list(versions), status=Status.LIVE)
-    return [row for row in rows.order_by("pk") if versions[row.pk] == row.version]
+    rows = Memory.objects.select_for_update(no_key=True).filter(pk__in=list(states), status=Status.LIVE)
+    return [row for row in rows.order_by("pk") if states[row.pk] == _state(row)]
+
+
+def _state(row: Memory) -> State:
+    """Give what tells whether a row's text for embedding is still the same."""
+    return row.version, row.classified_at

@@ -20,6 +20,7 @@ from memory.services.erasing import erase_memories
 from memory.services.features import require_memory
 from memory.services.graph.turn import take_turn, take_turn_for
 from memory.services.memories import visible_memory
+from memory.services.hidden_places import redacted_text
 from memory.services.writing import call_for_work, note_uses, remove_from_indexes
 
 CONTRADICTED: Final = "contradicted"
@@ -69,6 +70,7 @@ def restore_memory(*, actor: Actor, memory_id: UUID) -> Memory:
         ready = make_ready(draft_of(row, {}), ring=keyring().of(actor.owner_id))
     embedded = embed_texts([ready.embeddable], owner_id=actor.owner_id)
     moment = now()
+        ready.redacted = redacted_text(row)
     with owner_scope(actor.owner_id):
         take_turn_for([memory_id], at=moment)
         row = visible_memory(actor, memory_id, lock=True)

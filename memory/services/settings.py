@@ -63,4 +63,7 @@ def change_settings(*, actor: Actor, changes: Mapping[str, Any], version: int | 
         if any(OWNER_SETTINGS[name].group in CONSOLIDATION for name in changes):
             # What is due, and when, depends on them; a worker looks anew.
             call_for_work(DueWork.CONSOLIDATE, due_at=now())
+        if row.values.get("privacy_model", "off") != "off" and "privacy_model" in changes:
+            # What was stored before is looked at too.
+            call_for_work(DueWork.CLASSIFY, due_at=now())
         return current_settings()

@@ -32,7 +32,7 @@ def _switch(value: Any) -> bool:
     return isinstance(value, bool)
 
 
-CONSOLIDATION: Final = ("consolidation", "sleep", "summaries", "forgetting", "communities")
+CONSOLIDATION: Final = ("consolidation", "sleep", "summaries", "privacy", "forgetting", "communities")
 """The groups of settings on which the runs of consolidation depend."""
 
 OWNER_SETTINGS: Final[Mapping[str, OwnerSetting]] = {
@@ -143,6 +143,13 @@ OWNER_SETTINGS: Final[Mapping[str, OwnerSetting]] = {
         lambda value: value in ("default", "prax", "praxis", "cortex", "engram", "keep"),
         "default, prax, praxis, cortex, engram, keep",
         group="forgetting",
+    ),
+    "privacy_model": OwnerSetting(
+        "off",
+        "What the language model reads for personal data: nothing, flagged and long texts, or all of them.",
+        lambda value: value in ("off", "flagged", "all"),
+        "off, flagged, all",
+        group="privacy",
     ),
     "communities": OwnerSetting(
         True, "Divide the graph into communities.", _switch, "true or false", group="communities"

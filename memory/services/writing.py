@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
+from typing import Final
 from uuid import UUID
 
 from django.db import connection
 
+from memory.crypto.sealing import NONCE_BYTES, TAG_BYTES
 from memory.ids import new_id
 from memory.models import (
     DueWork,
@@ -23,10 +26,16 @@ from memory.models import (
 from memory.ports import TokenMatrix, Vectors
 from memory.services.actors import Actor, Target
 from memory.services.drafts import Ready
+from memory.services.hidden_places import HIDDEN
 from memory.services.times import insert_times, remove_times
 from memory.services.token_vectors import insert_token_vectors, remove_token_vectors
 from memory.text.tokens import ANALYZER_VERSION
 from memory.text.vectors import vector_text
+
+LONG_BYTES: Final = 999
+"""From so many bytes on a text counts as long; the first length that base64 tells from a shorter one below 1,000."""
+LONG_SEALED: Final = len("enc:v1:") + 4 * math.ceil((LONG_BYTES + NONCE_BYTES + TAG_BYTES) / 3)
+"""How many characters a long text has at least as it is stored."""
 
 # What a memory counts for before consolidation has rated it (Praxis: episodic 0.6, durable 1.0).
 FIRST_SALIENCE = {Tier.EPISODIC: 0.6}
@@ -136,6 +145,7 @@ def insert_rows(
     insert_postings([(rows[index], ready[index].terms, ready[index].length) for index in kept])
     insert_times(inserted)
     note_expiry(inserted)
+    call_for_look([ready[index] for index in kept], now=now)
     if embedded is None:
         queue_vectors([row.pk for row in inserted], now=now)
     else:
@@ -254,6 +264,36 @@ def call_for_work(job: str, *, due_at: datetime) -> None:
         )
 
 
+def call_for_look(ready: Iterable[Ready], *, now: datetime, flagged: bool = False) -> None:
+    """Call for a language model's look at what was stored, where the owner wants one; a statement at most.
+
+    Only what the patterns have flagged and long texts are looked at soon; the rest is for consolidation. `flagged` says
+    that a memory is flagged already, whatever its new text is.
+    """
+    if not flagged and not any(one.pii_tier or len(one.text.encode()) >= LONG_BYTES for one in ready):
+        return
+    with connection.cursor() as cursor:
+        cursor.execute(
+            """INSERT INTO memory_duework (owner_id, job, due_at)
+            SELECT owner_id, %s, %s FROM memory_ownersettings
+            WHERE owner_id = %s AND "values"->>'privacy_model' IN ('flagged', 'all')
+            ON CONFLICT (owner_id, job) DO UPDATE SET due_at = LEAST(memory_duework.due_at, excluded.due_at)""",
+            [DueWork.CLASSIFY, now, current_owner()],
+        )
+
+
+def remove_vectors(row: Memory, *, now: datetime, queued: bool) -> None:
+    """Take the vectors of a live memory and of its tokens away, and queue them to be made anew or not at all."""
+    with connection.cursor() as cursor:
+        cursor.execute(
+            "DELETE FROM memory_memoryvector WHERE owner_id = %s AND memory_id = %s", [current_owner(), row.pk]
+        )
+    remove_token_vectors([row.pk])
+    PendingVector.objects.filter(memory_id=row.pk).delete()
+    if queued:
+        queue_vectors([row.pk], now=now)
+
+
 def remove_from_indexes(memory_ids: Sequence[UUID]) -> None:
     """Take memories out of postings, statistics, vectors, token vectors and times, so that no recall finds them."""
     if not memory_ids:
@@ -288,8 +328,8 @@ def move_scope(row: Memory) -> None:
 
 
 def replace_labels(row: Memory, labels: list[tuple[int, int]]) -> None:
-    """Set the labels of a row to exactly these."""
-    MemoryLabel.objects.filter(memory_id=row.pk).delete()
+    """Set the labels of a row to exactly these; the places that its text hides are no labels and stay."""
+    MemoryLabel.objects.filter(memory_id=row.pk).exclude(kind=HIDDEN).delete()
     _insert_labels([(row, labels)])
 
 

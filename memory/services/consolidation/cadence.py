@@ -12,6 +12,8 @@ from memory.services.consolidation.groups import Group
 FORGET_EVERY: Final = timedelta(hours=24)
 # Between two divisions of the graph: each looks at all of it, and one turn more hardly moves a community.
 DIVIDE_EVERY: Final = timedelta(minutes=10)
+# Between two looks for personal data that leave nothing to do; a model that fails is not asked more often either.
+LOOK_EVERY: Final = timedelta(minutes=15)
 # After a run, whatever has become due meanwhile to be tried once more.
 RETRY_AFTER: Final = timedelta(minutes=1)
 LONGEST_PAUSE: Final = timedelta(seconds=300)
@@ -35,6 +37,9 @@ class Situation:
         session_due_at: when the first of these, of those that came since the last summaries, was closed or became idle.
         graph_changed_at: when the graph changed that its communities do not know yet; None where they know it.
         divided_at: when the communities were made.
+        unclassified_since: since when the oldest memory waits that no language model has read for personal data; None
+            where none waits, or all are not to be read.
+        classified_at: when a run last looked for that.
         left: groups that the last run has left work of, and from when on it may be done.
         last_turn_at, consolidated_at, slept_at, forgotten_at, summarised_at, reflected_at: when it last happened.
         not_before: after an error, no run begins by itself before this moment.
@@ -51,6 +56,8 @@ class Situation:
     session_due_at: datetime | None = None
     graph_changed_at: datetime | None = None
     divided_at: datetime | None = None
+    unclassified_since: datetime | None = None
+    classified_at: datetime | None = None
     left: Mapping[Group, datetime] = field(default_factory=dict)
     last_turn_at: datetime | None = None
     consolidated_at: datetime | None = None
@@ -69,6 +76,7 @@ def switched_on(settings: Mapping[str, Any]) -> frozenset[Group]:
         Group.KNOWLEDGE: True,
         Group.SLEEP: settings["sleep"] != "off",
         Group.SUMMARIES: settings["summaries"] or settings["reflection"] or settings["skills"],
+        Group.PRIVACY: settings["privacy_model"] == "all",
         Group.FORGETTING: settings["forgetting"],
         Group.COMMUNITIES: settings["communities"],
     }
@@ -81,6 +89,7 @@ def due_times(situation: Situation) -> dict[Group, datetime]:
         Group.KNOWLEDGE: _knowledge,
         Group.SLEEP: _sleep,
         Group.SUMMARIES: _summaries,
+        Group.PRIVACY: _privacy,
         Group.FORGETTING: _forgetting,
         Group.COMMUNITIES: _communities,
     }
@@ -178,6 +187,13 @@ def _summaries(situation: Situation) -> datetime | None:
     if week_over is not None:
         moments.append(week_over)
     return min(moments, default=None)
+
+
+def _privacy(situation: Situation) -> datetime | None:
+    since, before = situation.unclassified_since, situation.classified_at
+    if since is None or before is None:
+        return since
+    return max(since, before + LOOK_EVERY)
 
 
 def _forgetting(situation: Situation) -> datetime | None:

@@ -28,8 +28,9 @@ class Tools:
     Attributes:
         extractor: draws from texts.
         model: the language model; None where none is configured.
-        everywhere: whether all stages but those of the sleep pass may ask it.
+        everywhere: whether all stages may ask it but those of the sleep pass and the one for personal data.
         asleep: whether the sleep pass may ask it.
+        private: whether it may read texts for personal data.
         local: whether all of its prompts stay on this machine.
         notes: codes of what was wished for and is not there.
     """
@@ -38,19 +39,21 @@ class Tools:
     model: LanguageModel | None = None
     everywhere: bool = False
     asleep: bool = False
+    private: bool = False
     local: bool = True
     notes: list[str] = field(default_factory=list)
 
     def model_for(self, group: Group) -> LanguageModel | None:
         """Give the model to a group whose stages may ask it."""
-        return self.model if (self.asleep if group is Group.SLEEP else self.everywhere) else None
+        allowed = {Group.SLEEP: self.asleep, Group.PRIVACY: self.private}.get(group, self.everywhere)
+        return self.model if allowed else None
 
 
 def tools_of(settings: Mapping[str, Any]) -> Tools:
     """Choose by an owner's settings; what is wished for and not there is replaced by rules, with a note.
 
     The language model is used by whoever the owner has allowed it: every stage where it is the extractor, the sleep
-    pass where that is switched on.
+    pass and the look for personal data where these are switched on.
 
     Raises:
         ProviderMisconfigured: the installation's settings of the language model cannot work.
@@ -69,7 +72,13 @@ def tools_of(settings: Mapping[str, Any]) -> Tools:
         if wished != "rules":
             notes.append(UNAVAILABLE)
     return Tools(
-        extractor, model, everywhere=wished == "llm", asleep=settings["sleep"] == "llm", local=local, notes=notes
+        extractor,
+        model,
+        everywhere=wished == "llm",
+        asleep=settings["sleep"] == "llm",
+        private=settings["privacy_model"] != "off",
+        local=local,
+        notes=notes,
     )
 
 

@@ -19,5 +19,6 @@ class Group(StrEnum):
     KNOWLEDGE = "knowledge"
     SLEEP = "sleep"
     SUMMARIES = "summaries"
+    PRIVACY = "privacy"
     FORGETTING = "forgetting"
     COMMUNITIES = "communities"

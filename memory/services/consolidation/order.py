@@ -6,6 +6,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final
 
+from memory.services.consolidation.classified import NAME as PRIVACY
+from memory.services.consolidation.classified import classify_rest
 from memory.services.consolidation.communities import divide_communities
 from memory.services.consolidation.forgetting import forget
 from memory.services.consolidation.groups import Group
@@ -53,6 +55,8 @@ STEPS: Final[Sequence[Step]] = (
     Step("summaries", Group.SUMMARIES, summarise),
     Step("reflection", Group.SUMMARIES, reflect),
     Step("skills", Group.SUMMARIES, learn_skills),
+    # Between: what no pattern has flagged is read for personal data, new summaries included.
+    Step(PRIVACY, Group.PRIVACY, classify_rest),
     # 12: what has faded is archived.
     Step("decay", Group.FORGETTING, forget),
     # 13: the graph is divided into communities.

@@ -1,4 +1,4 @@
-"""What is known of an owner that decides which stages are due: one statement and two look-ups."""
+"""What is known of an owner that decides which stages are due: one statement and a few look-ups."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Any, Final
 from django.db import connection
 from django.db.models import QuerySet
 
-from memory.models import ConsolidationRun, Kind, Role, RunState, Status, current_owner
+from memory.models import ConsolidationRun, Kind, Memory, Role, RunState, Status, current_owner
 from memory.services.clock import now
 from memory.services.consolidation.cadence import Situation
 from memory.services.consolidation.groups import MORE, Group
@@ -90,7 +90,11 @@ def look(settings: Mapping[str, Any]) -> Situation:
         values = dict(zip(names, cursor.fetchone(), strict=True))
     recent = list(_ended()[:LOOKED_AT])
     if recent:
-        values["divided_at"] = max(filter(None, [values["divided_at"], _divided_at(recent)]), default=None)
+        looked = _reached(Group.COMMUNITIES, recent)
+        values["divided_at"] = max(filter(None, [values["divided_at"], looked]), default=None)
+    if settings["privacy_model"] == "all":
+        values["unclassified_since"] = _unclassified_since()
+        values["classified_at"] = _reached(Group.PRIVACY, recent)
     return Situation(settings=settings, left=left_over(recent[0] if recent else None), **values)
 
 
@@ -116,12 +120,18 @@ def _ended() -> QuerySet[ConsolidationRun]:
     return rows.order_by("-started_at", "-pk")
 
 
-def _divided_at(runs: Sequence[ConsolidationRun]) -> datetime | None:
-    """Give when one of these runs last got to the communities, also when it found nothing to divide."""
+def _unclassified_since() -> datetime | None:
+    rows = Memory.objects.filter(status=Status.LIVE, classified_at=None).order_by("created_at", "pk")
+    since: datetime | None = rows.values_list("created_at", flat=True).first()
+    return since
+
+
+def _reached(group: Group, runs: Sequence[ConsolidationRun]) -> datetime | None:
+    """Give when one of these runs last got to the end of a group, also when it found nothing to do there."""
     got_there = (
         run.finished_at
         for run in runs
-        if any(report["group"] == Group.COMMUNITIES and report["state"] in (DONE, FAILED) for report in run.stages)
+        if any(report["group"] == group and report["state"] in (DONE, FAILED) for report in run.stages)
     )
     return next(got_there, None)
 

@@ -9,6 +9,7 @@ import pytest
 
 from memory.services.consolidation.cadence import (
     DIVIDE_EVERY,
+    LOOK_EVERY,
     Situation,
     counts_full,
     due_groups,
@@ -164,6 +165,24 @@ class TestCommunities:
         assert due_groups(situation, NOON) == (Group.KNOWLEDGE, Group.COMMUNITIES)
 
 
+class TestPrivacy:
+    ON = chosen(privacy_model="all")
+
+    @pytest.mark.parametrize("which", ["off", "flagged"])
+    def test_only_who_wants_all_texts_read_has_it_in_runs(self, which: str) -> None:
+        assert at_of(Group.PRIVACY, chosen(privacy_model=which), unclassified_since=NOON) is None
+
+    def test_what_was_not_read_is_due_at_once_and_then_after_a_while(self) -> None:
+        assert at_of(Group.PRIVACY, self.ON) is None
+        assert at_of(Group.PRIVACY, self.ON, unclassified_since=NOON) == NOON
+        later = at_of(Group.PRIVACY, self.ON, unclassified_since=NOON, classified_at=NOON + A_SECOND)
+        assert later == NOON + A_SECOND + LOOK_EVERY
+
+    def test_what_a_run_has_left_is_due_at_once(self) -> None:
+        known = {"unclassified_since": NOON, "classified_at": NOON, "left": {Group.PRIVACY: NOON + A_SECOND}}
+        assert at_of(Group.PRIVACY, self.ON, **known) == NOON + A_SECOND
+
+
 class TestTogether:
     def test_the_master_switch_stops_everything(self) -> None:
         everything = {name: one.default for name, one in OWNER_SETTINGS.items()} | {"consolidation": False}
@@ -174,13 +193,14 @@ class TestTogether:
         assert next_due(situation) is None
 
     def test_the_groups_of_a_run_stand_in_its_order(self) -> None:
-        settings = {name: one.default for name, one in OWNER_SETTINGS.items()}
+        settings = {name: one.default for name, one in OWNER_SETTINGS.items()} | {"privacy_model": "all"}
         situation = Situation(
             settings=settings,
             backlog_since=NOON - timedelta(days=1),
             unslept=3,
             unslept_since=NOON,
             memories=True,
+            unclassified_since=NOON,
             graph_changed_at=NOON,
             last_turn_at=NOON - timedelta(days=1),
         )

@@ -50,13 +50,17 @@ class TestWithALanguageModel:
         assert found.extractor.name == "rules"
         assert asked_by(found) == {Group.SLEEP}
 
-    def test_as_extractor_it_is_for_all_but_the_sleep_pass(self) -> None:
+    @pytest.mark.parametrize("which", ["flagged", "all"])
+    def test_the_look_for_personal_data_lets_itself_alone(self, which: str) -> None:
+        assert asked_by(tools(privacy_model=which)) == {Group.PRIVACY}
+
+    def test_as_extractor_it_is_for_all_but_what_has_a_switch_of_its_own(self) -> None:
         found = tools(consolidation_extractor="llm")
         assert (found.extractor.name, found.extractor.prompts, found.notes) == ("llm", True, [])
-        assert asked_by(found) == set(Group) - {Group.SLEEP}
+        assert asked_by(found) == set(Group) - {Group.SLEEP, Group.PRIVACY}
 
-    def test_both_let_everything(self) -> None:
-        assert asked_by(tools(consolidation_extractor="llm", sleep="llm")) == set(Group)
+    def test_all_three_let_everything(self) -> None:
+        assert asked_by(tools(consolidation_extractor="llm", sleep="llm", privacy_model="all")) == set(Group)
 
     @pytest.mark.parametrize(
         ("routes", "local"),
