@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Final
 from uuid import UUID
 
@@ -17,6 +17,8 @@ from memory.services.agents import authenticate
 
 REALM: Final = 'Bearer realm="loci"'
 KEY_HEADER: Final = "X-Api-Key"
+# How the audit names this way in.
+TRANSPORT: Final = "rest"
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,7 +52,7 @@ class AgentKeyAuthentication(BaseAuthentication):
         except NotAuthenticated as error:
             raise AuthenticationFailed(error.message, code="auth.invalid") from error
         assert actor.agent_id is not None
-        return AgentCaller(actor.agent_id), actor
+        return AgentCaller(actor.agent_id), replace(actor, via=TRANSPORT)
 
     def authenticate_header(self, request: Request) -> str:
         """Say how to authenticate."""
@@ -88,7 +90,7 @@ class PersonAuthentication(SessionAuthentication):
             owner = owner_of(user)
         except NotFound as error:
             raise PermissionDenied(error.message, code=error.machine_code) from error
-        return user, person(owner.pk)
+        return user, replace(person(owner.pk), via=TRANSPORT)
 
     def enforce_csrf(self, request: Request) -> None:
         """Check the CSRF token; raises PermissionDenied with the code `auth.csrf`."""

@@ -10,6 +10,7 @@ from django.core import signing
 
 from memory.api.pagination import DEFAULT_LIMIT, MAX_CURSOR_LENGTH
 from memory.errors import InvalidInput
+from memory.services.audit.reading import showing
 
 Place = tuple[int, UUID]
 Row = TypeVar("Row")
@@ -41,7 +42,8 @@ def page_by_count(
     """
     size = limit or DEFAULT_LIMIT
     signer = signing.Signer(salt=f"loci.cursor.{kind}")
-    rows = fetch(_decoded(signer, cursor), size + 1)
+    with showing(size):
+        rows = fetch(_decoded(signer, cursor), size + 1)
     if len(rows) <= size:
         return rows, None
     count, row_id = position(rows[size - 1])

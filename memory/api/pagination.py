@@ -11,6 +11,7 @@ from django.core import signing
 from rest_framework.pagination import BasePagination
 
 from memory.errors import InvalidInput
+from memory.services.audit.reading import showing
 
 DEFAULT_LIMIT: Final = 50
 MAX_LIMIT: Final = 200
@@ -51,7 +52,8 @@ class KeysetPagination(BasePagination):
             InvalidInput: `cursor.invalid`.
         """
         size = limit or DEFAULT_LIMIT
-        rows = fetch(decode(kind, cursor), size + 1)
+        with showing(size):
+            rows = fetch(decode(kind, cursor), size + 1)
         following = encode(kind, position(rows[size - 1])) if len(rows) > size else None
         return rows[:size], following
 

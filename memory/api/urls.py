@@ -5,6 +5,7 @@ from __future__ import annotations
 from django.urls import path, re_path
 
 from memory.api.views import (
+    access_log,
     agents,
     choices,
     communities,
@@ -39,6 +40,7 @@ urlpatterns = [
     path("memories/<str:memory_id>/restore", memory.RestoreView.as_view(), name="restore"),
     path("memories/<str:memory_id>/history", memory.HistoryView.as_view(), name="history"),
     path("memories/<str:memory_id>/sources", memory.SourcesView.as_view(), name="sources"),
+    path("memories/<str:memory_id>/reads", access_log.ReadsView.as_view(), name="reads"),
     path("memories/<str:memory_id>/edges", graph_statements.EdgesView.as_view(), name="edges"),
     path("memories/<str:memory_id>/edges/<str:edge_id>", graph_statements.EdgeView.as_view(), name="edge"),
     path("graph/entities", graph.EntitiesView.as_view(), name="entities"),
@@ -110,6 +112,7 @@ urlpatterns = [
     path("settings", choices.SettingsView.as_view(), name="settings"),
     path("profiles", choices.ProfilesView.as_view(), name="profiles"),
     path("profiles/<str:name>", choices.ProfileView.as_view(), name="profile"),
+    path("access-log", access_log.AccessLogView.as_view(), name="access-log"),
     path("stats", system.StatsView.as_view(), name="stats"),
     path("export", transfer.ExportView.as_view(), name="export"),
     path("import", transfer.ImportView.as_view(), name="import"),

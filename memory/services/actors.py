@@ -56,6 +56,8 @@ class Actor:
     default_visibility: str = Visibility.OWNER
     default_group_id: UUID | None = None
     groups: dict[UUID, str] = field(default_factory=dict)
+    # The way that the request came, for the audit: `rest` …
+    via: str = ""
 
     @property
     def caller_id(self) -> UUID:

@@ -22,6 +22,7 @@ from memory.models import AuditEvent, EdgeKind, Kind, Memory, MemoryEdge, Role, 
 from memory.ports.outbound import on_behalf_of
 from memory.privacy import injection
 from memory.services.actors import UNSET, Actor, Permission, Target, read_scopes
+from memory.services.audit.reading import reads
 from memory.services.bringing_back import restore_memories
 from memory.services.clock import now
 from memory.services.consolidation.choices import tools_of
@@ -302,6 +303,11 @@ class Undone:
     refused: Sequence[dict[str, str]]
 
 
+def _summaries(answer: list[tuple[Memory, int]], values: object) -> list[UUID]:
+    return [summary.pk for summary, _ in answer]
+
+
+@reads("compressions", memories=_summaries)
 def list_compressions(
     *, actor: Actor, after: tuple[datetime, UUID] | None = None, size: int = 50
 ) -> list[tuple[Memory, int]]:

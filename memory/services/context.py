@@ -126,6 +126,7 @@ def build_context(
         actor=actor,
         request=replace(
             request,
+            sort="context",
             limit=limit,
             threshold=settings["recall_threshold"] if request.threshold is None else request.threshold,
         ),

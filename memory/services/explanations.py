@@ -9,6 +9,7 @@ from memory.errors import NotFound
 from memory.models import RecallRecord, owner_scope
 from memory.recall.query import Query
 from memory.services.actors import Actor, Permission
+from memory.services.audit.reading import reads
 from memory.services.clock import now
 from memory.services.features import require_memory
 from memory.services.retention import EXPLANATIONS_KEPT
@@ -17,6 +18,11 @@ if TYPE_CHECKING:
     from memory.services.recall import Recalled
 
 
+def _explained(answer: dict[str, Any], values: object) -> list[UUID]:
+    return [UUID(hit["memory_id"]) for hit in answer["hits"]]
+
+
+@reads("explanation", of="recall_id", memories=_explained)
 def explanation(*, actor: Actor, recall_id: UUID) -> dict[str, Any]:
     """Give the stored explanation of a recall to the one who made it; raises NotFound for anyone else."""
     require_memory()

@@ -14,6 +14,7 @@ from django.db.models import Q
 from memory.errors import InvalidInput
 from memory.models import EdgeKind, Kind, Memory, MemoryEdge, Status, Tier, owner_scope
 from memory.services.actors import UNSET, Actor, Permission, read_scopes
+from memory.services.audit.reading import reads
 from memory.services.clock import now
 from memory.services.features import require_memory
 from memory.services.graph.entities import visible_entity
@@ -77,6 +78,11 @@ class Replacements:
     older: Sequence[Memory]
 
 
+def _stated(answer: list[Fact], values: object) -> list[UUID]:
+    return [fact.memory.pk for fact in answer]
+
+
+@reads("facts", memories=_stated)
 def facts(
     *,
     actor: Actor,

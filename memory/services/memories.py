@@ -15,6 +15,7 @@ from memory.crypto.keyring import keyring
 from memory.errors import NotFound
 from memory.models import Memory, MemoryAccess, MemorySource, MemoryVersion, Status, owner_scope
 from memory.services.actors import UNSET, Actor, Permission, read_scopes
+from memory.services.audit.reading import reads, rows_of, the_memory
 from memory.services.clock import now
 from memory.services.features import require_memory
 from memory.services.filtering import Narrowed, filters_of
@@ -44,6 +45,7 @@ class ListRequest(Narrowed):
     statuses: Sequence[str] = ()
 
 
+@reads("memory", of="memory_id", memories=rows_of)
 def get_memory(*, actor: Actor, memory_id: UUID, as_of: Any = None) -> Memory:
     """Give one memory, whatever its status.
 
@@ -84,6 +86,7 @@ def stored_version(*, actor: Actor, memory_id: UUID) -> int:
         return int(visible_memory(actor, memory_id).version)
 
 
+@reads("memories", memories=rows_of)
 def list_memories(
     *, actor: Actor, request: ListRequest, after: tuple[datetime, UUID] | None, size: int
 ) -> list[Memory]:
@@ -142,6 +145,7 @@ def accesses(*, actor: Actor, memory_ids: Sequence[UUID]) -> dict[UUID, tuple[in
         return {row.memory_id: (row.access_count, row.last_accessed) for row in rows}
 
 
+@reads("history", of="memory_id", memories=the_memory)
 def history(*, actor: Actor, memory_id: UUID) -> list[MemoryVersion]:
     """Give the earlier versions of a memory, newest first; raises NotFound as `get_memory`."""
     require_memory()
@@ -151,6 +155,7 @@ def history(*, actor: Actor, memory_id: UUID) -> list[MemoryVersion]:
         return list(_readable(actor, MemoryVersion.objects.filter(memory_id=memory_id)).order_by("-number"))
 
 
+@reads("sources", of="memory_id", memories=the_memory)
 def sources(*, actor: Actor, memory_id: UUID, size: int = 100) -> list[MemorySource]:
     """Give the newest statements of a memory: by whom, when and from where."""
     require_memory()

@@ -36,7 +36,8 @@ class RecallRequest(Narrowed):
     """What is asked.
 
     `limit` and `threshold` are the profile's own when left out. `reference_time` is the moment from which the query
-    speaks, the present when left out. `reinforce` counts the hits as used; `record` keeps the explanation.
+    speaks, the present when left out. `reinforce` counts the hits as used; `record` keeps the explanation. `sort` names
+    the request in the audit.
     """
 
     query: Any
@@ -47,6 +48,7 @@ class RecallRequest(Narrowed):
     reference_time: Any = None
     reinforce: bool = True
     record: bool = True
+    sort: str = "recall"
 
 
 @dataclass(frozen=True, slots=True)

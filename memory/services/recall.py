@@ -23,6 +23,8 @@ from memory.recall.query import Query
 from memory.recall.reranking import EXTERNAL, OpenedHit, rescored, wanted
 from memory.recall.resting import BREADTH, Found, rests_on, without_retold
 from memory.services.actors import Actor, Permission
+from memory.services.audit.readers import note_reads
+from memory.services.audit.reading import is_recorded, record_read
 from memory.services.explanations import keep_explanation
 from memory.services.features import require_memory
 from memory.services.opening import opened
@@ -99,12 +101,23 @@ def recall(*, actor: Actor, request: RecallRequest) -> Recalled:
         answers = [search(one, profile, request, recall_id) for one in asked.queries]
     answer = _judged(query, profile, _merged(answers, profile))
     answer.degraded.extend(code for code in asked.degraded if code not in answer.degraded)
-    if request.record:
-        with owner_scope(actor.owner_id):
-            keep_explanation(actor, answer, query)
-    if request.reinforce:
-        reinforce(actor.owner_id, [hit.memory.pk for hit in answer.hits], at=query.now)
+    _note(actor, request, answer, query)
     return answer
+
+
+def _note(actor: Actor, request: RecallRequest, answer: Recalled, query: Query) -> None:
+    """Keep the explanation, record an agent's read in the same transaction, and count uses and readers."""
+    ids, recorded = [hit.memory.pk for hit in answer.hits], is_recorded(actor)
+    if request.record or recorded:
+        with owner_scope(actor.owner_id):
+            if request.record:
+                keep_explanation(actor, answer, query)
+            if recorded:
+                record_read(actor=actor, sort=request.sort, count=len(ids), at=query.now, object_id=answer.recall_id)
+    if recorded:
+        note_reads(actor.owner_id, ids, reader=actor.caller_id, at=query.now)
+    if request.reinforce:
+        reinforce(actor.owner_id, ids, at=query.now)
 
 
 def search(query: Query, profile: RecallProfile, request: RecallRequest, recall_id: UUID) -> Recalled:

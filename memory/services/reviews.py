@@ -25,6 +25,7 @@ from memory.models import (
     owner_scope,
 )
 from memory.services.actors import Actor, Permission, Target
+from memory.services.audit.reading import reads
 from memory.services.clock import now
 from memory.services.features import require_memory
 from memory.services.graph.entities import visible_entity
@@ -109,6 +110,7 @@ def open_review(
         return standing if standing.pk == item.pk else None
 
 
+@reads("reviews")
 def list_reviews(
     *,
     actor: Actor,
@@ -159,6 +161,7 @@ def list_reviews(
         return shown(actor, list(rows.order_by("-created_at", "-pk")[:size]), at=moment)
 
 
+@reads("review", of="item_id")
 def get_review(*, actor: Actor, item_id: UUID) -> Reviewed:
     """Give one item with its evidence; raises NotFound when it is not there or hidden."""
     require_memory()

@@ -10,11 +10,13 @@ from django.db.models import Q, QuerySet
 from memory.errors import NotFound
 from memory.models import Session, owner_scope
 from memory.services.actors import Actor, Permission
+from memory.services.audit.reading import reads
 from memory.services.clock import now
 from memory.services.consolidation.triggers import note_ended
 from memory.services.features import require_memory
 
 
+@reads("sessions")
 def list_sessions(*, actor: Actor, after: tuple[datetime, UUID] | None, size: int) -> list[Session]:
     """List sessions, newest start first: an agent's own, all of the owner's for a person."""
     require_memory()
@@ -26,6 +28,7 @@ def list_sessions(*, actor: Actor, after: tuple[datetime, UUID] | None, size: in
         return list(rows.order_by("-started_at", "-pk")[:size])
 
 
+@reads("session", of="session_id")
 def get_session(*, actor: Actor, session_id: UUID) -> Session:
     """Give one session; raises NotFound when it is not there or another agent's."""
     require_memory()

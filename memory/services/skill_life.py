@@ -12,6 +12,7 @@ from memory.consolidation.skills import DEMOTED, PROMOTED, Numbers, after_use, t
 from memory.errors import Conflict, InvalidInput, InvalidScope
 from memory.models import AuditEvent, Memory, Skill, SkillDependency, SkillState, Status, owner_scope
 from memory.services.actors import Actor, Permission
+from memory.services.audit.reading import reads
 from memory.services.clock import now
 from memory.services.features import require_memory
 from memory.services.graph.turn import take_turn_for
@@ -257,6 +258,7 @@ def remove_dependency(*, actor: Actor, skill_id: UUID, needs_id: UUID) -> None:
         SkillDependency.objects.filter(skill_id=skill_id, needs_id=needs_id).delete()
 
 
+@reads("dependencies", of="skill_id")
 def dependencies_of(*, actor: Actor, skill_id: UUID) -> Dependencies:
     """Give what a skill needs and what needs it; raises NotFound when it is not there or hidden."""
     require_memory()

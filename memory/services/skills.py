@@ -31,6 +31,7 @@ from memory.errors import Conflict, InvalidInput, NotFound
 from memory.graph.names import canonical
 from memory.models import Kind, Memory, Skill, SkillOrigin, SkillState, Status, Visibility, owner_scope
 from memory.services.actors import UNSET, Actor, Permission, Target, read_scopes, write_target
+from memory.services.audit.reading import reads
 from memory.services.changes import change_memory
 from memory.services.clock import now
 from memory.services.drafts import make_ready
@@ -155,6 +156,7 @@ def name_hash(actor: Actor, name: str) -> int:
     return keyring().of(actor.owner_id).name(f"skill\0{canonical(name)}")
 
 
+@reads("skill", of="skill_id")
 def get_skill(*, actor: Actor, skill_id: UUID) -> Standing:
     """Give one skill, whatever its state; raises NotFound when it is not there or hidden."""
     require_memory()
@@ -163,6 +165,7 @@ def get_skill(*, actor: Actor, skill_id: UUID) -> Standing:
         return standing(visible_skill(actor, skill_id), now())
 
 
+@reads("skills")
 def list_skills(
     *,
     actor: Actor,
@@ -198,6 +201,7 @@ def list_skills(
         return standings(list(rows.order_by("-updated_at", "-pk")[:size]), moment)
 
 
+@reads("skills")
 def search_skills(
     *, actor: Actor, query: Any, only_reliable: bool = False, scope: Any = UNSET, limit: int = 10
 ) -> list[Standing]:

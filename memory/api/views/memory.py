@@ -26,6 +26,7 @@ from memory.api.views.base import LociView, path_id
 from memory.errors import InvalidInput
 from memory.models import Memory, Status
 from memory.services.actors import UNSET, Actor, Permission
+from memory.services.audit.reading import record_shown
 from memory.services.changes import change_memory
 from memory.services.memories import accesses, get_memory, history, sources, stored_version
 from memory.services.retention_policies import policy_of
@@ -63,7 +64,7 @@ class MemoryView(LociView):
     def get(self, request: Request, memory_id: str) -> Response:
         """Give one memory, whatever its status. With `as_of` it is shown as it stood then, and was there then."""
         row = get_memory(actor=self.actor, memory_id=path_id(memory_id), as_of=self.query.get("as_of"))
-        return memory_answer(self.actor, row, at=self.query.get("as_of"))
+        return memory_answer(self.actor, row, at=self.query.get("as_of"), recorded=True)
 
     @idempotent
     def patch(self, request: Request, memory_id: str) -> Response:
@@ -152,12 +153,17 @@ class SourcesView(LociView):
         return Response({"items": SourceSerializer(rows, many=True).data})
 
 
-def memory_answer(actor: Actor, row: Memory, *, status: int = 200, at: datetime | None = None) -> Response:
+def memory_answer(
+    actor: Actor, row: Memory, *, status: int = 200, at: datetime | None = None, recorded: bool = False
+) -> Response:
     """Show one memory with its uses and its version as the entity tag; only briefly to a key that may not read.
 
-    `at` is the moment that it is shown from, the present when left out.
+    `at` is the moment that it is shown from, the present when left out; `recorded` says that the audit knows already
+    that it was read.
     """
     if Permission.READ in actor.permissions:
+        if not recorded:
+            record_shown(actor=actor, sort="memory", memory_id=row.pk)
         uses: dict[Any, Any] = accesses(actor=actor, memory_ids=[row.pk])
         context = {"uses": uses, "at": at, "policy": policy_of(actor)}
         body = CountedMemorySerializer(row, context=context).data

@@ -18,6 +18,7 @@ from memory.errors import Conflict, NotFound
 from memory.ids import new_id
 from memory.models import Community, CommunityState, Entity, Relation, Status, current_owner, owner_scope
 from memory.services.actors import Actor, Permission
+from memory.services.audit.reading import reads
 from memory.services.clock import now
 from memory.services.consolidation import lease
 from memory.services.consolidation.communities import Division, divide_graph
@@ -127,6 +128,7 @@ def division(*, actor: Actor) -> CommunityState | None:
         return state
 
 
+@reads("communities")
 def list_communities(*, actor: Actor, after: tuple[int, UUID] | None = None, size: int = 50) -> list[CommunityView]:
     """List communities, the largest first.
 
@@ -141,6 +143,7 @@ def list_communities(*, actor: Actor, after: tuple[int, UUID] | None = None, siz
         return _seen(actor, numbers=None, after=after, size=size)
 
 
+@reads("community")
 def get_community(*, actor: Actor, number: int) -> CommunityView:
     """Give one community; raises NotFound where there is none of that number, or nothing in it that may be read."""
     require_memory()
@@ -152,6 +155,7 @@ def get_community(*, actor: Actor, number: int) -> CommunityView:
     return found[0]
 
 
+@reads("entities")
 def entities_of(*, actor: Actor, number: int, after: tuple[int, UUID] | None, size: int) -> list[Entity]:
     """List the entities of a community, the most mentioned first; raises NotFound as `get_community`."""
     get_community(actor=actor, number=number)
@@ -186,6 +190,7 @@ def rename_community(*, actor: Actor, number: int, name: object) -> CommunityVie
     return get_community(actor=actor, number=number)
 
 
+@reads("bridges")
 def bridges(*, actor: Actor, size: int = 20) -> list[Bridge]:
     """List the pairs of communities that are joined most, by the weight of the relations between them.
 

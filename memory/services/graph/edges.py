@@ -13,6 +13,7 @@ from memory.errors import InvalidInput, NotFound
 from memory.graph.edge_kinds import meaning_of
 from memory.models import EdgeKind, Memory, MemoryEdge, Status, Visibility, owner_scope
 from memory.services.actors import Actor, Permission
+from memory.services.audit.reading import reads
 from memory.services.clock import now
 from memory.services.features import require_memory
 from memory.services.graph.writing import change_graph, checked_unit, cut_text
@@ -113,6 +114,11 @@ def unlink_memories(*, actor: Actor, memory_id: UUID, edge_id: UUID) -> None:
         edge.delete()
 
 
+def _linked(answer: list[Linked], values: object) -> list[UUID]:
+    return [one.memory.pk for one in answer]
+
+
+@reads("edges", of="memory_id", memories=_linked)
 def edges_of(*, actor: Actor, memory_id: UUID, size: int = MOST_EDGES) -> list[Linked]:
     """List the links of a memory on either side, the oldest first, with the memories at the other ends.
 

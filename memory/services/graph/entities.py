@@ -18,6 +18,7 @@ from memory.graph.traversal import by_whole_name
 from memory.ids import new_id
 from memory.models import Entity, EntityMention, EntityName, EntityType, Memory, NameKind, current_owner, owner_scope
 from memory.services.actors import UNSET, Actor, Permission, Target
+from memory.services.audit.reading import reads
 from memory.services.clock import now
 from memory.services.features import require_memory
 from memory.services.graph.naming import insert_names, names_of
@@ -231,6 +232,7 @@ def add_alias(*, actor: Actor, entity_id: UUID, alias: Any, most: int = MOST_ALI
         return row
 
 
+@reads("entity", of="entity_id")
 def get_entity(
     *, actor: Actor, entity_id: UUID | None = None, name: str | None = None, type_: str | None = None
 ) -> Entity:

@@ -27,6 +27,7 @@ from memory.models import (
     owner_scope,
 )
 from memory.services.actors import Actor, Permission
+from memory.services.audit.reading import reads, rows_of
 from memory.services.clock import now
 from memory.services.features import require_memory
 from memory.services.graph.entities import MOST_ALIASES, visible_entity
@@ -110,6 +111,7 @@ def delete_entity(*, actor: Actor, entity_id: UUID) -> int:
         return gone
 
 
+@reads("mentions", of="entity_id", memories=rows_of)
 def memories_of(
     *, actor: Actor, entity_id: UUID, after: tuple[datetime, UUID] | None = None, size: int = 50
 ) -> list[Memory]:

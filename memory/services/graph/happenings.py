@@ -13,6 +13,7 @@ from memory.errors import InvalidInput
 from memory.models import CausalLink, Entity, EventParticipant, TemporalEvent, owner_scope
 from memory.recall.filters import refuse_empty_span
 from memory.services.actors import UNSET, Actor, Permission
+from memory.services.audit.reading import reads
 from memory.services.clock import now
 from memory.services.features import require_memory
 from memory.services.graph.entities import visible_entity
@@ -79,6 +80,7 @@ def merge_temporal_event(
         return _with_participants([event])[0], created
 
 
+@reads("events", of="entity_id")
 def list_events(
     *,
     actor: Actor,
@@ -170,6 +172,7 @@ def add_causal_link(
         return _with_entities([row])[0], created
 
 
+@reads("causes", of="entity_id")
 def list_causes(
     *,
     actor: Actor,

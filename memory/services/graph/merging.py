@@ -30,6 +30,7 @@ from memory.models import (
     owner_scope,
 )
 from memory.services.actors import Actor, Permission
+from memory.services.audit.reading import reads
 from memory.services.clock import now
 from memory.services.features import require_memory
 from memory.services.graph.entities import visible_entity
@@ -114,6 +115,7 @@ def merge_two(
         return row
 
 
+@reads("merges", of="entity_id")
 def list_merges(
     *,
     actor: Actor,

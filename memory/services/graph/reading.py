@@ -31,6 +31,7 @@ from memory.models import (
 )
 from memory.privacy import injection
 from memory.services.actors import Actor, Permission
+from memory.services.audit.reading import reads
 from memory.services.clock import now
 from memory.services.features import require_memory
 from memory.services.graph.entities import visible_entity
@@ -65,6 +66,7 @@ class GraphAnswer:
     lines: list[str]
 
 
+@reads("neighbours", of="entity_id")
 def get_neighbours(
     *,
     actor: Actor,
@@ -108,6 +110,7 @@ def get_neighbours(
         )
 
 
+@reads("graph_query")
 def graph_query(*, actor: Actor, question: str, limit: int = DEFAULT_LINES) -> GraphAnswer:
     """Answer a question from the graph: its key terms, the entities they name, and the relations of those as text.
 

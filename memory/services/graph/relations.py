@@ -15,6 +15,7 @@ from memory.errors import Conflict, InvalidInput, NotFound
 from memory.graph.labels import SINGLE_VALUED, checked_label, label_hash, opposite_hash
 from memory.models import GraphEvidence, Memory, Relation, owner_scope
 from memory.services.actors import UNSET, Actor, Permission, Target
+from memory.services.audit.reading import reads
 from memory.services.clock import now
 from memory.services.features import require_memory
 from memory.services.graph.entities import visible_entity
@@ -150,6 +151,7 @@ def retract_relation(*, actor: Actor, relation_id: UUID) -> Relation:
         return _with_entities([row])[0]
 
 
+@reads("relation", of="relation_id")
 def get_relation(*, actor: Actor, relation_id: UUID) -> tuple[Relation, list[GraphEvidence]]:
     """Give one relation, whatever its state, and the reasons for it that the actor may read, newest first.
 
@@ -162,6 +164,7 @@ def get_relation(*, actor: Actor, relation_id: UUID) -> tuple[Relation, list[Gra
         return row, evidence_of(actor, relation_id, part="relation")
 
 
+@reads("relations", of="entity_id")
 def relations_of(
     *,
     actor: Actor,

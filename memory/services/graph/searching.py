@@ -13,6 +13,7 @@ from memory.errors import InvalidInput
 from memory.graph.names import name_hash, search_hashes
 from memory.models import Entity, NameKind, owner_scope
 from memory.services.actors import UNSET, Actor, Permission, read_scopes
+from memory.services.audit.reading import reads
 from memory.services.features import require_memory
 from memory.services.graph.writing import checked_name
 from memory.text import limits
@@ -29,6 +30,7 @@ HAS_WORD: Final = """
 """
 
 
+@reads("entities")
 def search_entities(
     *,
     actor: Actor,

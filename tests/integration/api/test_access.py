@@ -40,6 +40,7 @@ ENDPOINTS: list[Entry] = [
     ("post", "/memories/{memory}/restore", None, Permission.WRITE),
     ("get", "/memories/{memory}/history", None, Permission.READ),
     ("get", "/memories/{memory}/sources", None, Permission.READ),
+    ("get", "/memories/{memory}/reads", None, Permission.PRIVACY),
     ("get", "/memories/{memory}/edges", None, Permission.READ),
     ("post", "/memories/{memory}/edges", {"target": "{other}"}, Permission.WRITE),
     ("delete", "/memories/{memory}/edges/{edge}", None, Permission.WRITE),
@@ -119,6 +120,7 @@ ENDPOINTS: list[Entry] = [
     ("get", "/profiles/default", None, Permission.READ),
     ("patch", "/profiles/default", {"limit": 7}, Permission.SETTINGS),
     ("delete", "/profiles/default", None, Permission.SETTINGS),
+    ("get", "/access-log", None, Permission.PRIVACY),
     ("get", "/stats", None, Permission.READ),
     ("get", "/export", None, Permission.TRANSFER),
     ("post", "/import", {"memories": [{"content": "x"}]}, Permission.TRANSFER),
@@ -135,7 +137,7 @@ ENDPOINTS: list[Entry] = [
     ("delete", "/groups/{group}/members/{agent}", None, Permission.AGENTS),
 ]
 WITH_ID = [entry for entry in ENDPOINTS if "{" in entry[1]]
-WITHOUT_MEMORY = ("/settings", "/agents", "/keys", "/groups")
+WITHOUT_MEMORY = ("/access-log", "/settings", "/agents", "/keys", "/groups")
 
 every_endpoint = pytest.mark.parametrize(
     ("method", "path", "body", "permission"), ENDPOINTS, ids=[f"{m} {p}" for m, p, _, _ in ENDPOINTS]
