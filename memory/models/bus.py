@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from uuid import UUID
+
 from django.contrib.postgres.fields import ArrayField
 from django.db import models
 
@@ -31,3 +33,8 @@ class BusMessage(TenantModel):
         indexes = [
             models.Index(fields=["owner", "publisher", "-published_at"], name="bus_by_publisher"),
         ]
+
+    @property
+    def sealing_agent_id(self) -> UUID | None:
+        """Give the agent whose own key seals this row, where the message is for that agent alone."""
+        return self.scope if self.visibility == Visibility.AGENT else None

@@ -9,6 +9,7 @@ from typing import Final
 from memory.errors import OwnerPurging
 from memory.models import ConsolidationRun, IdempotencyRecord, Memory, Owner, RecallRecord, Status, owner_scope
 from memory.services.audit.pruning import prune_reads
+from memory.services.bus.publishing import remove_expired
 from memory.services.clock import now
 from memory.services.erasing import erase_memories
 from memory.services.graph.turn import take_turn
@@ -27,11 +28,11 @@ def remove_outdated(*, at: datetime | None = None) -> dict[str, int]:
         at: the moment that counts as now.
 
     Returns:
-        How many answers, explanations, runs of consolidation, archived memories and acts of reading in the audit were
-        removed. Of one owner's archive at most 1,000 memories go in one run.
+        How many answers, explanations, runs of consolidation, archived memories, acts of reading in the audit and
+        messages of the bus were removed. Of one owner's archive at most 1,000 memories go in one run.
     """
     moment = at or now()
-    removed = {"answers": 0, "explanations": 0, "runs": 0, "archived": 0, "reads": 0}
+    removed = {"answers": 0, "explanations": 0, "runs": 0, "archived": 0, "reads": 0, "messages": 0}
     for owner_id in Owner.objects.order_by("pk").values_list("pk", flat=True).iterator():
         # Whoever is being purged loses all of it anyway.
         with suppress(OwnerPurging), owner_scope(owner_id):
@@ -43,6 +44,7 @@ def remove_outdated(*, at: datetime | None = None) -> dict[str, int]:
             removed["runs"] += runs.delete()[0]
             removed["archived"] += _erase_archive(moment)
             removed["reads"] += prune_reads(at=moment)
+            removed["messages"] += remove_expired(at=moment)
     return removed
 
 

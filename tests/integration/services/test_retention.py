@@ -33,8 +33,22 @@ def test_answers_and_explanations(alice: Actor, mallory: Actor) -> None:
                     request_digest=b"x",
                     created_at=NOW - timedelta(hours=hours),
                 )
-    assert remove_outdated(at=NOW) == {"answers": 2, "explanations": 2, "runs": 0, "archived": 0, "reads": 0}
-    assert remove_outdated(at=NOW) == {"answers": 0, "explanations": 0, "runs": 0, "archived": 0, "reads": 0}
+    assert remove_outdated(at=NOW) == {
+        "answers": 2,
+        "explanations": 2,
+        "runs": 0,
+        "archived": 0,
+        "reads": 0,
+        "messages": 0,
+    }
+    assert remove_outdated(at=NOW) == {
+        "answers": 0,
+        "explanations": 0,
+        "runs": 0,
+        "archived": 0,
+        "reads": 0,
+        "messages": 0,
+    }
     with owner_scope(alice.owner_id):
         assert RecallRecord.objects.count() == 1
         assert IdempotencyRecord.objects.count() == 1
