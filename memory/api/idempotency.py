@@ -22,10 +22,11 @@ from memory.api.authentication import actor_of
 from memory.api.errors import InProgressError
 from memory.api.problems import MEDIA_TYPE
 from memory.crypto.keyring import keyring
-from memory.errors import IdempotencyMismatch, InvalidInput
+from memory.errors import IdempotencyMismatch, InvalidInput, MemoryErased
 from memory.models import IdempotencyRecord, owner_scope
 from memory.services.actors import Actor, Permission
 from memory.services.clock import now
+from memory.services.remains import ERASED
 
 if TYPE_CHECKING:
     from memory.api.views.base import LociView
@@ -119,6 +120,8 @@ def _claim(actor: Actor, key: str, request_digest: bytes) -> tuple[IdempotencyRe
 
 def _again(record: IdempotencyRecord) -> Response:
     kept: Mapping[str, Any] = record.body
+    if kept == ERASED:
+        raise MemoryErased
     status = record.status or 200
     return Response(
         kept["body"],

@@ -12,6 +12,7 @@ from memory.models import AuditEvent, Memory, MemorySource, Status
 from memory.services.consolidation.derived import summaries_quoting
 from memory.services.graph.erasing import forget_in_graph
 from memory.services.graph.merge_erasing import forget_merges
+from memory.services.remains import close_remains
 from memory.services.reviews import forget_reviews
 from memory.services.writing import remove_from_indexes
 
@@ -24,6 +25,7 @@ def erase_memories(
     reason: str = "",
     event_id: UUID | None = None,
     with_live: bool = True,
+    of_stated: bool = False,
 ) -> list[UUID]:
     """Erase memories of the current owner, with those that were drawn from them and from nothing else.
 
@@ -38,6 +40,7 @@ def erase_memories(
         event_id: what the audit names as the object, where several erasures belong together.
         with_live: whether what was drawn from them goes although it is live or superseded, and the summaries that quote
             them. Where time alone erases an archive it does not: what is known stays known.
+        of_stated: as for `close_remains`.
 
     Returns:
         The ids of all that was erased, those that were named first.
@@ -49,6 +52,7 @@ def erase_memories(
     forget_in_graph(gone)
     forget_merges(gone)
     forget_reviews(gone)
+    close_remains(gone, of_stated=of_stated)
     Memory.objects.filter(pk__in=gone).delete()
     AuditEvent.objects.create(
         actor=actor,

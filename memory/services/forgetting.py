@@ -17,13 +17,14 @@ from django.db.models import Q, QuerySet
 from memory.crypto.keyring import keyring
 from memory.errors import InvalidInput, PermissionRefused
 from memory.ids import new_id
-from memory.models import AuditEvent, Memory, Status, Tier, owner_scope
+from memory.models import AuditEvent, Memory, MemorySource, PurgeSubject, Status, Tier, owner_scope
 from memory.services.actors import Actor, Permission
 from memory.services.clock import now
 from memory.services.erasing import erase_memories, would_go_with
 from memory.services.features import require_memory
 from memory.services.graph.turn import take_turn, take_turn_for
 from memory.services.provenance import Provenance, lose_sources, of_provenance
+from memory.services.purge.ledger import note_erased
 from memory.services.writing import remove_from_indexes
 from memory.text import limits
 
@@ -229,6 +230,10 @@ def _lose(work: _Work, found: Provenance) -> None:
             )  # fmt: skip
             _audit(work, "lose_source", FORGOTTEN, count)
             work.purged.sources += count
+            if work.request.erase:
+                ids = {one for sources in lost.values() for one in sources}
+                left = set(MemorySource.objects.filter(pk__in=ids).values_list("pk", flat=True))
+                _note(work, FORGOTTEN, ids - left)
 
 
 def _take(work: _Work, ids: Sequence[UUID], condition: Q, reason: str) -> int:
@@ -246,6 +251,7 @@ def _take(work: _Work, ids: Sequence[UUID], condition: Q, reason: str) -> int:
                 gone = erase_memories(
                     named, at=work.moment, actor=work.actor.label, reason=reason, event_id=work.purged.id
                 )
+                _note(work, reason, gone)
                 # One batch may take along what another one was to take.
                 work.purged.drawn += len(set(gone) - work.done)
                 count += len(set(gone) & work.done)
@@ -253,6 +259,12 @@ def _take(work: _Work, ids: Sequence[UUID], condition: Q, reason: str) -> int:
                 _archive(work, named, reason)
                 count += len(named)
     return count
+
+
+def _note(work: _Work, reason: str, ids: Iterable[UUID]) -> None:
+    """Note what is erased in the ledger, so that a backup does not bring it back."""
+    subject = PurgeSubject.SOURCE if reason == FORGOTTEN else PurgeSubject.MEMORY
+    note_erased(owner_id=work.actor.owner_id, purge_id=work.purged.id, subject=subject, ids=ids, at=work.moment)
 
 
 def _archive(work: _Work, ids: Sequence[UUID], reason: str) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Final
@@ -43,9 +43,9 @@ class Provenance:
         return sum(len(rows) for rows in self.staying.values())
 
 
-def is_below(source: str | None, prefix: str) -> bool:
-    """Tell whether a source is the one that a prefix names, or lies below it: `user:al/chat` lies below `user:al`."""
-    return bool(source) and prefix in source_segments(source or "")
+def _is_below(source: str | None, label: int, ring: OwnerRing) -> bool:
+    """Tell whether a source is the one that a hash names, or lies below it: `user:al/chat` lies below `user:al`."""
+    return bool(source) and any(ring.name(segment) == label for segment in source_segments(source or ""))
 
 
 def of_provenance(prefix: str, *, ring: OwnerRing, rows: QuerySet[Memory]) -> Provenance:
@@ -60,8 +60,23 @@ def of_provenance(prefix: str, *, ring: OwnerRing, rows: QuerySet[Memory]) -> Pr
         ring: the owner's keys.
         rows: which memories may be looked at.
     """
+    return of_source_hash(ring.name(prefix), ring=ring, rows=rows)
+
+
+def of_source_hash(label: int, *, ring: OwnerRing, rows: QuerySet[Memory]) -> Provenance:
+    """Find what came from a source that only its keyed hash names; see `of_provenance`."""
     allowed = set(rows.values_list("pk", flat=True))
-    lost = _named_rows(prefix, ring, allowed)
+    return resting_on(_named_rows(label, ring, allowed), allowed=allowed)
+
+
+def resting_on(lost: Mapping[UUID, set[UUID]], *, allowed: Collection[UUID]) -> Provenance:
+    """Find what rests on nothing but statements that are to be lost, within the owner's scope.
+
+    Args:
+        lost: by memory the rows of `MemorySource` that go; a memory without any other goes itself, with what was drawn
+            from it and from nothing else.
+        allowed: which memories may go.
+    """
     sizes = _sizes(lost)
     found = Provenance(forgotten=sorted(one for one, gone in lost.items() if len(gone) >= sizes.get(one, 0)))
     everything, fresh = set(found.forgotten), set(found.forgotten)
@@ -117,11 +132,9 @@ def lose_sources(
     return count
 
 
-def _named_rows(prefix: str, ring: OwnerRing, allowed: set[UUID]) -> dict[UUID, set[UUID]]:
-    """Give the rows of `MemorySource` that the prefix names, by memory."""
-    labelled = set(
-        MemoryLabel.objects.filter(kind=LabelKind.SOURCE, label=ring.name(prefix)).values_list("memory_id", flat=True)
-    )
+def _named_rows(label: int, ring: OwnerRing, allowed: set[UUID]) -> dict[UUID, set[UUID]]:
+    """Give the rows of `MemorySource` that the hash of a source names, by memory."""
+    labelled = set(MemoryLabel.objects.filter(kind=LabelKind.SOURCE, label=label).values_list("memory_id", flat=True))
     again = MemorySource.objects.order_by().values("memory_id").annotate(times=Count("pk")).filter(times__gt=1)
     several = set(again.values_list("memory_id", flat=True))
     lost: dict[UUID, set[UUID]] = defaultdict(set)
@@ -131,10 +144,10 @@ def _named_rows(prefix: str, ring: OwnerRing, allowed: set[UUID]) -> dict[UUID, 
         for one in MemorySource.objects.filter(memory_id__in=part).order_by("created_at", "pk"):
             source = one.source if one.memory_id in seen else named_now[one.memory_id]
             seen.add(one.memory_id)
-            if is_below(source, prefix):
+            if _is_below(source, label, ring):
                 lost[one.memory_id].add(one.pk)
         # Those whose statements all went with the turns that they stood in.
-        lost.update({one: set() for one in part if one not in seen and is_below(named_now[one], prefix)})
+        lost.update({one: set() for one in part if one not in seen and _is_below(named_now[one], label, ring)})
     return dict(lost)
 
 

@@ -10,7 +10,8 @@ from django.db.models import Min
 
 from memory.crypto.keyring import keyring
 from memory.errors import Conflict
-from memory.models import AuditEvent, DueWork, Memory, MemoryVersion, Status, owner_scope
+from memory.ids import new_id
+from memory.models import AuditEvent, DueWork, Memory, MemoryVersion, PurgeSubject, Status, owner_scope
 from memory.services.actors import Actor, Permission
 from memory.services.changes import add_to_indexes, draft_of, save_unique
 from memory.services.clock import now
@@ -19,8 +20,9 @@ from memory.services.embedding import embed_texts
 from memory.services.erasing import erase_memories
 from memory.services.features import require_memory
 from memory.services.graph.turn import take_turn, take_turn_for
-from memory.services.memories import visible_memory
 from memory.services.hidden_places import redacted_text
+from memory.services.memories import visible_memory
+from memory.services.purge.ledger import note_erased
 from memory.services.writing import call_for_work, note_uses, remove_from_indexes
 
 CONTRADICTED: Final = "contradicted"
@@ -68,9 +70,9 @@ def restore_memory(*, actor: Actor, memory_id: UUID) -> Memory:
         if _was_retired(row):
             return _back_to_history(actor, memory_id)
         ready = make_ready(draft_of(row, {}), ring=keyring().of(actor.owner_id))
+        ready.redacted = redacted_text(row)
     embedded = embed_texts([ready.embeddable], owner_id=actor.owner_id)
     moment = now()
-        ready.redacted = redacted_text(row)
     with owner_scope(actor.owner_id):
         take_turn_for([memory_id], at=moment)
         row = visible_memory(actor, memory_id, lock=True)
@@ -166,7 +168,10 @@ def erase_due(*, owner_id: UUID, at: datetime) -> tuple[int, datetime | None]:
         erasing = Memory.objects.filter(status=Status.ERASING)
         take_turn(at=at)
         locked = erasing.select_for_update().filter(erase_at__lte=at).order_by("pk")
-        gone = erase_memories(list(locked.values_list("pk", flat=True)), at=at, actor="person")
+        act = new_id()
+        gone = erase_memories(list(locked.values_list("pk", flat=True)), at=at, actor="person", event_id=act)
+        # What a person deleted does not come back with a backup.
+        note_erased(owner_id=owner_id, purge_id=act, subject=PurgeSubject.MEMORY, ids=gone, at=at)
         return len(gone), erasing.aggregate(first=Min("erase_at"))["first"]
 
 

@@ -253,6 +253,11 @@ def rotation_finding() -> Finding:
     return Finding(name, "ok", f"No text key is older than {settings.KEY_ROTATION_DAYS} days.")
 
 
+def next_rotation(*, owner_id: UUID) -> datetime | None:
+    """Tell when an owner's text key is rotated by itself; None where that is on demand only."""
+    return _due_at(owner_id, keyring().vault.versions(owner_id))
+
+
 def _due_at(owner_id: UUID, known: Mapping[int, datetime | None]) -> datetime | None:
     if not settings.KEY_ROTATION_DAYS:
         return None

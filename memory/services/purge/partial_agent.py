@@ -1,0 +1,70 @@
+"""What goes with an agent besides its memories: keys, sessions, messages, reads, its own graph, and its row."""
+
+from __future__ import annotations
+
+from datetime import datetime
+from typing import Final
+from uuid import UUID
+
+from django.apps import apps
+from django.db import models
+from django.db.models import Q
+
+from memory.models import (
+    Agent,
+    AgentKey,
+    BusMessage,
+    GroupMembership,
+    IdempotencyRecord,
+    LexPosting,
+    Memory,
+    MemoryRead,
+    MemoryVector,
+    RecallRecord,
+    Session,
+)
+from memory.models.tenancy import OwnedRow
+
+# What hangs on memories goes with them; the rest of what stands for one scope is the agent's own.
+WITH_MEMORIES: Final = (Memory, MemoryVector, LexPosting)
+
+
+def silence_agent(agent_id: UUID, *, at: datetime) -> dict[str, int]:
+    """Take an agent's keys away and pause it, so that nothing more comes from it; gives what went by kind.
+
+    Call it within the owner's scope.
+    """
+    keys = AgentKey.objects.filter(agent_id=agent_id).delete()[0]
+    Agent.objects.filter(pk=agent_id, paused_at=None).update(paused_at=at)
+    return {"keys": keys}
+
+
+def erase_agent(agent_id: UUID) -> dict[str, int]:
+    """Erase an agent whose memories are gone, with everything of its own; gives what went by kind.
+
+    Call it within the owner's scope, after `take_turn`.
+    """
+    gone = {
+        "messages": BusMessage.objects.filter(Q(publisher_id=agent_id) | Q(scope=agent_id)).delete()[0],
+        "reads": MemoryRead.objects.filter(reader=agent_id).delete()[0],
+        "answers": IdempotencyRecord.objects.filter(caller=agent_id).delete()[0],
+        "explanations": RecallRecord.objects.filter(caller=agent_id).delete()[0],
+    }
+    for model in private_tables():
+        gone[model._meta.db_table] = model.objects.filter(scope=agent_id).delete()[0]
+    gone["sessions"] = Session.objects.filter(agent_id=agent_id).delete()[0]
+    gone["memberships"] = GroupMembership.objects.filter(agent_id=agent_id).delete()[0]
+    gone["keys"] = AgentKey.objects.filter(agent_id=agent_id).delete()[0]
+    gone["agents"] = Agent.objects.filter(pk=agent_id).delete()[0]
+    return gone
+
+
+def private_tables() -> list[type[OwnedRow]]:
+    """List the owned tables whose rows stand for one scope and are not part of a memory's row or indexes."""
+    return [
+        model
+        for model in apps.get_models()
+        if issubclass(model, OwnedRow)
+        and model not in WITH_MEMORIES
+        and any(isinstance(field, models.UUIDField) and field.name == "scope" for field in model._meta.concrete_fields)
+    ]
