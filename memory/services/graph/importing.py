@@ -25,7 +25,12 @@ BATCH: Final = 500
 
 
 def import_graph(
-    *, actor: Actor, document: Mapping[str, Any], memories: Mapping[str, UUID], scope: Any
+    *,
+    actor: Actor,
+    document: Mapping[str, Any],
+    memories: Mapping[str, UUID],
+    scope: Any,
+    entities: dict[str, UUID] | None = None,
 ) -> ImportedGraph:
     """Take the graph of an export over, in the scope that the import goes to.
 
@@ -38,13 +43,16 @@ def import_graph(
         document: the export.
         memories: what the ids of the document's memories stand for here.
         scope: as in `import_document`.
+        entities: what ids of entities stand for here already; takes those of this document. For one graph that comes
+            in several documents.
 
     Raises:
         InvalidInput: a part is no list; nothing of the graph was stored.
         TooLarge: a part has more than 20,000 items; nothing of the graph was stored.
     """
     refuse_unusable(document)
-    under_way = Import(actor, scope, write_target(actor, scope), memories, now())
+    known = {} if entities is None else entities
+    under_way = Import(actor, scope, write_target(actor, scope), memories, now(), known)
     result = ImportedGraph()
     for part, take in _TAKERS.items():
         result.counts[part] = dict.fromkeys((CREATED, EXISTING, SKIPPED), 0)

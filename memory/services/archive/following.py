@@ -1,0 +1,47 @@
+"""Reading what hangs on rows side by side with these, since both files stand in the same order."""
+
+from __future__ import annotations
+
+from memory.errors import TooLarge
+from memory.services.archive.limits import MOST_ROWS_OF_ONE
+from memory.services.archive.outcome import ArchiveImported
+from memory.services.archive.reading import Archive, Record
+
+
+class Following:
+    """The lines of a part, given out by what they hang on; lines that hang on nothing are counted as left."""
+
+    def __init__(self, archive: Archive, part: str, column: str, result: ArchiveImported) -> None:
+        """Begin at the first line of a part, whose lines are ordered by a column."""
+        self._lines = archive.lines(part)
+        self._part, self._column, self._result = part, column, result
+        self._next: Record | None = next(self._lines, None)
+
+    def of(self, key: str) -> list[Record]:
+        """Give the lines that hang on a row; ask for rows in the order of their ids.
+
+        Raises:
+            TooLarge: `archive.too_large`, more than 20,000 of them.
+        """
+        found: list[Record] = []
+        while self._next is not None:
+            here = self._next.get(self._column)
+            if not isinstance(here, str) or here < key:
+                self._result.leave(self._part)
+            elif here == key:
+                found.append(self._next)
+            else:
+                break
+            if len(found) > MOST_ROWS_OF_ONE:
+                raise TooLarge(
+                    f"More than {MOST_ROWS_OF_ONE} lines of {self._part}.jsonl belong to one row.",
+                    code="archive.too_large",
+                )
+            self._next = next(self._lines, None)
+        return found
+
+    def finish(self) -> None:
+        """Count the lines that nobody asked for."""
+        while self._next is not None:
+            self._result.leave(self._part)
+            self._next = next(self._lines, None)
