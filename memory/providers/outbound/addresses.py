@@ -25,7 +25,7 @@ THIS_NETWORK: Final = ipaddress.IPv4Network("0.0.0.0/8")
 # RFC 6761, RFC 6762, RFC 8375 and the name that ICANN has set aside for private use.
 LOCAL_SUFFIXES: Final = (".local", ".internal", ".home.arpa")
 # The last part of a name is never a number; what ends so is an IPv4 address in a form that not all programs read alike.
-NUMBER: Final = re.compile(r"(?:\d+|0x[0-9a-f]*)\Z")
+NUMBER: Final = re.compile(r"\d+|0x[0-9a-f]*")
 
 
 class Nearness(Enum):
@@ -79,7 +79,7 @@ def is_address(host: str) -> bool:
 
 def is_disguised(host: str) -> bool:
     """Tell whether a host is an IPv4 address in another form than four decimal numbers (`0177.1`, `2130706433`)."""
-    return not is_address(host) and NUMBER.search(host.rpartition(".")[2]) is not None
+    return not is_address(host) and NUMBER.fullmatch(host.rpartition(".")[2]) is not None
 
 
 def may_lead_to(host: str, address: str, *, trusted: bool) -> bool:
