@@ -117,7 +117,7 @@ def leave(owner: Actor, group_id: UUID, member: Actor) -> None:
 def stored(owner: Actor) -> int:
     """Count an owner's messages."""
     with owner_scope(owner.owner_id):
-        return BusMessage.objects.count()
+        return int(BusMessage.objects.count())
 
 
 def audited(owner: Actor, verb: str) -> list[tuple[str, str, UUID | None, str]]:

@@ -60,7 +60,7 @@ def test_nothing_is_stored_in_clear(alice: Actor, sender: Actor, reader: Actor) 
         assert not any(word in rows for word in ("Ann", "ann@", "Marmalade", "marmalade", "alone"))
         # What is for one agent is sealed with that agent's own key.
         ring = keyring().of(alice.owner_id)
-        place = BusMessage._meta.get_field("text").place(private)  # type: ignore[union-attr]
+        place = BusMessage._meta.get_field("text").place(private)
         sealed = private.__dict__["text"]
         assert ring.unseal(sealed, place=place, agent_id=reader.agent_id) == "The reader alone may know."
         with pytest.raises(LociError):
@@ -309,6 +309,7 @@ class TestLife:
         self, alice: Actor, sender: Actor, reader: Actor, standing: StandingClock
     ) -> None:
         first = say(sender, "The first.")
+        assert sender.agent_id is not None
         with owner_scope(alice.owner_id):
             BusMessage.objects.bulk_create(
                 [
