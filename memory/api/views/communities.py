@@ -35,9 +35,10 @@ from memory.services.graph.communities import (
     entities_of,
     get_community,
     list_communities,
+    memories_in,
     rename_community,
 )
-from memory.services.memories import ListRequest, accesses, list_memories
+from memory.services.memories import accesses
 from memory.services.retention_policies import policy_of
 
 _NUMBER: Final = re.compile(r"[1-9][0-9]{0,8}", re.ASCII)
@@ -166,13 +167,11 @@ class CommunityMemoriesView(LociView):
     def get(self, request: Request, number: str) -> Response:
         """List the live memories of a community, newest first."""
         found = _number(number)
-        get_community(actor=self.actor, number=found)
-        wanted = ListRequest(filter={"community": found})
         rows, following = KeysetPagination().page(
             "community-memories",
             limit=self.query.get("limit"),
             cursor=self.query.get("cursor"),
-            fetch=lambda after, size: list_memories(actor=self.actor, request=wanted, after=after, size=size),
+            fetch=lambda after, size: memories_in(actor=self.actor, number=found, after=after, size=size),
             position=lambda row: (row.created_at, row.pk),
         )
         uses = accesses(actor=self.actor, memory_ids=[row.pk for row in rows]) if rows else {}

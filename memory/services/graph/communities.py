@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from datetime import datetime
 from typing import Any, Final
 from uuid import UUID
 
@@ -16,9 +17,9 @@ from django.db.models import Q
 
 from memory.errors import Conflict, NotFound
 from memory.ids import new_id
-from memory.models import Community, CommunityState, Entity, Relation, Status, current_owner, owner_scope
+from memory.models import Community, CommunityState, Entity, Memory, Relation, Status, current_owner, owner_scope
 from memory.services.actors import Actor, Permission
-from memory.services.audit.reading import reads
+from memory.services.audit.reading import reads, rows_of
 from memory.services.clock import now
 from memory.services.consolidation import lease
 from memory.services.consolidation.communities import Division, divide_graph
@@ -26,6 +27,7 @@ from memory.services.consolidation.stages import RunStopped
 from memory.services.features import require_memory
 from memory.services.graph.relations import relations_by_id
 from memory.services.graph.writing import checked_name, entities_by_id
+from memory.services.memories import ListRequest, list_memories
 
 SHOWN_ENTITIES: Final = 5
 NAMING_ENTITIES: Final = 3
@@ -166,6 +168,13 @@ def entities_of(*, actor: Actor, number: int, after: tuple[int, UUID] | None, si
         if after is not None:
             rows = rows.filter(Q(mention_count__lt=after[0]) | Q(mention_count=after[0], pk__lt=after[1]))
         return list(rows.order_by("-mention_count", "-pk")[:size])
+
+
+@reads("memories", memories=rows_of)
+def memories_in(*, actor: Actor, number: int, after: tuple[datetime, UUID] | None, size: int) -> list[Memory]:
+    """List the live memories of a community, newest first; raises NotFound as `get_community`."""
+    get_community(actor=actor, number=number)
+    return list_memories(actor=actor, request=ListRequest(filter={"community": number}), after=after, size=size)
 
 
 def rename_community(*, actor: Actor, number: int, name: object) -> CommunityView:
