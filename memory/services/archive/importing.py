@@ -35,7 +35,6 @@ def import_archive(
     mode: str = Mode.MISSING,
     settings: bool = False,
     progress: Progress = silent,
-    verb: str = "import",
 ) -> ArchiveImported:
     """Take an archive over: memories of every status with their moments, history and sources, agents, groups, sessions,
     the graph and skills.
@@ -55,7 +54,6 @@ def import_archive(
             since, and stays so with `missing`; so does what was archived since, wherever. `all` brings both back.
         settings: whether settings and profiles are taken over too.
         progress: told how far it is.
-        verb: what the audit calls it.
 
     Raises:
         InvalidInput, TooLarge: the archive cannot be used, see `checked_archive`; nothing was stored. `archive.line`,
@@ -74,7 +72,7 @@ def import_archive(
     known = _made_here(actor, archive)
     places = take_places(actor, archive, scope, result)
     with owner_scope(actor.owner_id):
-        record(actor=actor.label, verb=verb, object_kind=OBJECT, object_id=UUID(manifest.id), at=now())
+        record(actor=actor.label, verb="import", object_kind=OBJECT, object_id=UUID(manifest.id), at=now())
     restoring = Restoring(places, take_sessions(places, archive, result), Mode(mode), known, result)
     take_memories(restoring, archive, progress)
     for entry in manifest.files:

@@ -10,7 +10,7 @@ from typing import Final
 
 from django.db import connections
 
-from memory.services.archive.writing import Sink
+from memory.services.archive.sink import Sink
 
 WAITING: Final = 8
 """Pieces that stand ready at most."""

@@ -9,7 +9,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import datetime
 from hashlib import sha256
-from typing import Final, Protocol
+from typing import Final
 from uuid import UUID
 
 from django.db import connection, transaction
@@ -33,18 +33,12 @@ from memory.services.archive.manifest import (
 from memory.services.archive.parts import LEFT_OUT, PARTS, Part
 from memory.services.archive.readme import readme
 from memory.services.archive.rows import UNREADABLE, records
+from memory.services.archive.sink import Sink
 from memory.services.audit.recording import record
 from memory.services.clock import now
 from memory.services.features import require_memory
 
 OBJECT: Final = "archive"
-
-
-class Sink(Protocol):
-    """Where the bytes of a file go, one after the other."""
-
-    def write(self, data: bytes, /) -> object:
-        """Take some bytes."""
 
 
 @dataclass(frozen=True, slots=True)
