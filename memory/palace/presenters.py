@@ -9,9 +9,9 @@ from typing import Any, Final
 from uuid import UUID
 
 from memory.models import Kind, Memory, Status
+from memory.palace.covering import cover
 from memory.palace.dates import Moment, moment, optional_moment
 from memory.palace.marking import Piece, excerpt
-from memory.privacy import pii
 from memory.services.recall import Hit
 from memory.text.limits import CATEGORIES
 
@@ -45,12 +45,6 @@ def tag(category: str) -> Tag:
     return Tag(label(category), category, _HUE_OF.get(category, 0))
 
 
-def shown_text(row: Memory) -> str:
-    """Give the text that lists show: with personal data replaced, and the speaker before it."""
-    text = pii.redact(row.text) if row.pii_tier else row.text
-    return f"{row.speaker}: {text}" if row.speaker else text
-
-
 @dataclass(frozen=True, slots=True)
 class Card:
     """A memory in a list: a preview and the few things that tell it from others."""
@@ -69,7 +63,8 @@ class Card:
 
 def card(row: Memory, now: datetime, *, characters: int = PREVIEW_CHARACTERS) -> Card:
     """Describe a memory for a list."""
-    flat = " ".join(shown_text(row).split())
+    shown = cover(row)
+    flat = " ".join(shown.text.split())
     preview = flat if len(flat) <= characters else flat[: characters - 1].rstrip() + "…"
     return Card(
         id=row.pk,
@@ -78,7 +73,7 @@ def card(row: Memory, now: datetime, *, characters: int = PREVIEW_CHARACTERS) ->
         kind=row.kind,
         importance=ten(row.importance),
         created=moment(row.created_at, now),
-        masked=row.pii_tier > 0,
+        masked=shown.hidden,
         status=row.status,
         reason=row.archive_reason,
         retired=optional_moment(row.archived_at, now),
@@ -90,7 +85,7 @@ def cards_with(rows: Sequence[Memory], word: str, now: datetime) -> list[Card]:
     wanted = word.casefold().split()
 
     def holds(row: Memory) -> bool:
-        seen = f"{shown_text(row)} {label(row.category)} {row.kind} {' '.join(row.tags or ())}".casefold()
+        seen = f"{cover(row).text} {label(row.category)} {row.kind} {' '.join(row.tags or ())}".casefold()
         return all(part in seen for part in wanted)
 
     return [card(row, now) for row in rows if holds(row)]
@@ -115,7 +110,10 @@ class Explanation:
 
 @dataclass(frozen=True, slots=True)
 class HitView:
-    """A hit with the reasons that a person can check."""
+    """A hit with the reasons that a person can check.
+
+    `words` are the matched ones; of a masked hit only those that are shown, since the others would tell what it hides.
+    """
 
     place: int
     id: UUID
@@ -134,19 +132,20 @@ class HitView:
 def hit_view(hit: Hit, place: int, now: datetime) -> HitView:
     """Describe a hit: the surroundings of its matched words, why it is there, and the numbers behind that."""
     row = hit.memory
-    shown = excerpt(shown_text(row), set(hit.matched))
+    covering = cover(row)
+    shown = excerpt(covering.text, set(hit.matched))
     return HitView(
         place=place,
         id=row.pk,
         pieces=shown.pieces,
-        words=shown.words or list(hit.matched[:6]),
+        words=shown.words or ([] if covering.hidden else list(hit.matched[:6])),
         why=[*_why(hit.reasons), *_validity(row, now)],
         percent=round(hit.relevance * 100),
         tag=tag(row.category),
         kind=row.kind,
         importance=ten(row.importance),
         occurred=moment(row.occurred_at, now),
-        masked=row.pii_tier > 0,
+        masked=covering.hidden,
         explanation=_explanation(hit),
     )
 

@@ -15,6 +15,7 @@ urlpatterns = [
     path("archive/", archive.page, name="archive"),
     path("memories/<uuid:memory_id>/", memory.page, name="memory"),
     path("memories/<uuid:memory_id>/edit/", memory.edit, name="edit"),
+    path("memories/<uuid:memory_id>/reveal/", memory.reveal, name="reveal"),
     path("memories/<uuid:memory_id>/archive/", memory.archive, name="archive-memory"),
     path("memories/<uuid:memory_id>/restore/", memory.restore, name="restore-memory"),
     path("memories/<uuid:memory_id>/forget/", memory.forget, name="forget-memory"),

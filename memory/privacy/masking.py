@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from typing import Any
+from types import MappingProxyType
+from typing import Any, Final
 
 from memory.privacy import meaning, pii
 from memory.privacy.pii import PiiTier
 
-_TIER_WORDS = {PiiTier.SENSITIVE: "Sensitive", PiiTier.CONFIDENTIAL: "Confidential"}
+LEAST_VALUE: Final = 4
+NOTHING: Final[Mapping[str, str]] = MappingProxyType({})
+_TIER_WORDS: Final = {PiiTier.SENSITIVE: "Sensitive", PiiTier.CONFIDENTIAL: "Confidential"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,12 +45,30 @@ def masked(text: str, pii_kinds: Iterable[str], tier: int) -> Masked:
     return Masked(shown, shown != text)
 
 
-def masked_value(value: Any) -> Any:
-    """Cover what the patterns find in a label, or in every text of a JSON value; anything else stays as it is."""
+def values_of(text: str, tier: int) -> dict[str, str]:
+    """Give the values that the patterns find in a text, with their kinds; none where its tier says that there are none.
+
+    Values under four characters are left out: they stand anywhere.
+    """
+    if tier == PiiTier.CLEAR:
+        return {}
+    found = ((text[match.start : match.end], match.kind) for match in pii.scan(text).matches)
+    return {value: kind for value, kind in found if len(value) >= LEAST_VALUE}
+
+
+def masked_value(value: Any, known: Mapping[str, str] = NOTHING) -> Any:
+    """Cover personal data in a label, or in every text of a JSON value; anything else stays as it is.
+
+    Args:
+        value: the label or JSON value.
+        known: values with their kinds, see `values_of`: alone in a label a number may have lost what gives it away.
+    """
     if isinstance(value, str):
+        for hidden in sorted(known, key=len, reverse=True):
+            value = value.replace(hidden, f"[{known[hidden].upper()}]")
         return pii.redact(value)
-    if isinstance(value, dict):
-        return {pii.redact(str(name)): masked_value(inner) for name, inner in value.items()}
+    if isinstance(value, Mapping):
+        return {masked_value(str(name), known): masked_value(inner, known) for name, inner in value.items()}
     if isinstance(value, list | tuple):
-        return [masked_value(inner) for inner in value]
+        return [masked_value(inner, known) for inner in value]
     return value

@@ -9,6 +9,7 @@ from uuid import UUID
 import pytest
 from playwright.sync_api import BrowserContext, Page, expect
 
+from memory.models import AuditEvent, owner_scope
 from memory.services import reinforcement
 from memory.services.actors import Actor
 from memory.services.memories import accesses, get_memory
@@ -62,6 +63,28 @@ def test_remember_then_find_while_typing(palace: Page, alice: Actor, watch: Watc
     palace.wait_for_load_state("networkidle")
     reinforcement.flush()
     assert accesses(actor=alice, memory_ids=[_id(memory_id)])[_id(memory_id)][0] == 1
+    assert watch.complaints == []
+
+
+def test_what_is_masked_is_revealed_where_it_stands(
+    palace: Page, alice: Actor, furnished: dict[str, str], watch: Watch
+) -> None:
+    palace.goto("/?q=invoices")
+    hit = palace.locator(".hit").filter(has_text="for invoices").first
+    expect(hit).to_contain_text("[EMAIL]")
+    expect(palace.locator("body")).not_to_contain_text("anna.silva@example.org")
+    hit.get_by_role("button", name="Reveal the text at place").click()
+    expect(hit.locator(".hit-text")).to_contain_text("anna.silva@example.org")
+    expect(hit.get_by_role("status")).to_have_text("shown once, which was recorded")
+    expect(hit.get_by_role("button", name="Reveal")).to_have_count(0)
+    hit.locator(".hit-text").click()
+    expect(palace.locator("article .text").first).to_contain_text("[EMAIL]")
+    palace.get_by_role("button", name="Reveal").click()
+    expect(palace.locator("article .text").first).to_contain_text("anna.silva@example.org")
+    palace.get_by_role("link", name="Mask it again").click()
+    expect(palace.locator("article .text").first).to_contain_text("[EMAIL]")
+    with owner_scope(alice.owner_id):
+        assert AuditEvent.objects.filter(verb="reveal").count() == 2
     assert watch.complaints == []
 
 

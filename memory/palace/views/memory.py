@@ -12,7 +12,8 @@ from django.urls import reverse
 
 from memory.errors import Conflict, LociError
 from memory.models import Memory, Status
-from memory.palace.access import person_page, safe_next
+from memory.palace.access import is_partial, person_page, safe_next
+from memory.palace.covering import is_covered
 from memory.palace.errors import add_to_form, problem_of
 from memory.palace.forms import CorrectForm
 from memory.palace.memory_view import memory_view
@@ -27,6 +28,8 @@ from memory.services.memories import accesses, get_memory, history, sources
 from memory.services.questions import RecallRequest
 from memory.services.recall import recall
 from memory.services.retirement import archive_memory, delete_memory, restore_memory
+from memory.services.revealing import EDITED
+from memory.services.revealing import reveal as reveal_memory
 
 SIMILAR: Final = 3
 PREVIEWED: Final = 140
@@ -35,8 +38,20 @@ ASKED_CHARACTERS: Final = 1_000
 
 @person_page("GET", "HEAD")
 def page(request: HttpRequest, actor: Actor, memory_id: UUID) -> HttpResponse:
-    """Show everything that is known about a memory."""
-    row = get_memory(actor=actor, memory_id=memory_id)
+    """Show everything that is known about a memory, with personal data masked."""
+    return _page(request, actor, get_memory(actor=actor, memory_id=memory_id))
+
+
+@person_page("POST")
+def reveal(request: HttpRequest, actor: Actor, memory_id: UUID) -> HttpResponse:
+    """Show a memory without masks, this once: its page, or only its text where a list asks for that part."""
+    row = reveal_memory(actor=actor, memory_id=memory_id)
+    if is_partial(request):
+        return render(request, "palace/memory/revealed.html", {"memory": row})
+    return _page(request, actor, row, revealed=True)
+
+
+def _page(request: HttpRequest, actor: Actor, row: Memory, *, revealed: bool = False) -> HttpResponse:
     moment = now()
     view = memory_view(
         row,
@@ -45,6 +60,7 @@ def page(request: HttpRequest, actor: Actor, memory_id: UUID) -> HttpResponse:
         versions=history(actor=actor, memory_id=row.pk),
         agents={agent.pk: agent.name for agent in list_agents(actor=actor)},
         now=moment,
+        revealed=revealed,
     )
     replaced = replacements_of(actor=actor, memory_id=row.pk)
     context: dict[str, Any] = {
@@ -65,6 +81,7 @@ def page(request: HttpRequest, actor: Actor, memory_id: UUID) -> HttpResponse:
 def edit(request: HttpRequest, actor: Actor, memory_id: UUID) -> HttpResponse:
     """Show the form of a memory; keep what was changed as a new version.
 
+    The form shows what other pages mask, and that is recorded as every revealing is.
     When somebody else changed the memory meanwhile, the form comes back with what was typed, beside what is stored.
     """
     row = get_memory(actor=actor, memory_id=memory_id)
@@ -131,6 +148,8 @@ def _edit_form(
     request: HttpRequest, actor: Actor, row: Memory, form: CorrectForm, *, status: int = 200
 ) -> HttpResponse:
     """Show the form; where it was made from an older version, beside what is stored now, so that it can replace it."""
+    if is_covered(row):
+        reveal_memory(actor=actor, memory_id=row.pk, reason=EDITED)
     made_from = form.data.get("version", str(row.version)) if form.is_bound else str(row.version)
     context = {
         "form": form,

@@ -169,7 +169,8 @@ def test_personal_data_is_masked_in_lists(palace: Client, store: Store) -> None:
     assert "4111" not in html
     assert "personal data masked" in html
     assert "<mark>Lisbon</mark>" in html
-    assert "4111 1111 1111 1111" in palace.get(f"/memories/{memory_id}/").content.decode()
+    assert "4111" not in palace.get(f"/memories/{memory_id}/").content.decode()
+    assert "4111 1111 1111 1111" in palace.post(f"/memories/{memory_id}/reveal/").content.decode()
 
 
 def test_others_are_never_found(stranger: Client, store: Store) -> None:

@@ -1,0 +1,37 @@
+"""Showing a person what lists mask, and keeping a record that it was shown."""
+
+from __future__ import annotations
+
+from uuid import UUID
+
+from memory.errors import PermissionRefused
+from memory.models import Memory, owner_scope
+from memory.services.actors import Actor, Permission
+from memory.services.audit.recording import record
+from memory.services.clock import now
+from memory.services.features import require_memory
+from memory.services.memories import visible_memory
+
+ASKED, EDITED = "asked", "edited"
+
+
+def reveal(*, actor: Actor, memory_id: UUID, reason: str = ASKED) -> Memory:
+    """Give a memory whose text is to be shown unmasked; the audit says to whom, when and of which memory.
+
+    Args:
+        actor: a person; programs get texts by reading, which is recorded as that.
+        memory_id: which, whatever its status.
+        reason: `asked`, or `edited` where a form shows it.
+
+    Raises:
+        PermissionRefused: the actor is no person.
+        NotFound: not there or hidden; nothing is recorded.
+    """
+    require_memory()
+    actor.require(Permission.READ)
+    if actor.kind != "person":
+        raise PermissionRefused("Only a person who is logged in reveals masked text. Agents read memories instead.")
+    with owner_scope(actor.owner_id):
+        row = visible_memory(actor, memory_id)
+        record(actor=actor.label, verb="reveal", object_kind="memory", object_id=row.pk, reason=reason, at=now())
+        return row
