@@ -200,7 +200,8 @@ def _memories(client: Client, mark: str, scope: str) -> Rows:
         "metadata": {f"{mark}name": f"{mark}value"},
         "occurred_at": "2024-03-05T10:00:00Z",
     }
-    first = done(client.json("post", "/memories", {**draft, "scope": scope}))["id"]
+    kept = {"Idempotency-Key": f"{mark}once"}
+    first = done(client.json("post", "/memories", {**draft, "scope": scope}, **kept))["id"]
     other = done(client.json("post", "/memories", {"text": f"No {LURE} {mark}other is cold.", "scope": scope}))["id"]
     done(client.json("patch", f"/memories/{first}", {"text": draft["text"] + f" Now {mark}changed."}))
     link = {"target": other, "kind": "supports", "relationship": f"{mark}relationship"}
