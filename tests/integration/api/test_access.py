@@ -121,6 +121,7 @@ ENDPOINTS: list[Entry] = [
     ("patch", "/profiles/default", {"limit": 7}, Permission.SETTINGS),
     ("delete", "/profiles/default", None, Permission.SETTINGS),
     ("get", "/access-log", None, Permission.PRIVACY),
+    ("get", "/outbound", None, Permission.PRIVACY),
     ("get", "/stats", None, Permission.READ),
     ("get", "/export", None, Permission.TRANSFER),
     ("post", "/import", {"memories": [{"content": "x"}]}, Permission.TRANSFER),
@@ -137,7 +138,7 @@ ENDPOINTS: list[Entry] = [
     ("delete", "/groups/{group}/members/{agent}", None, Permission.AGENTS),
 ]
 WITH_ID = [entry for entry in ENDPOINTS if "{" in entry[1]]
-WITHOUT_MEMORY = ("/access-log", "/settings", "/agents", "/keys", "/groups")
+WITHOUT_MEMORY = ("/access-log", "/outbound", "/settings", "/agents", "/keys", "/groups")
 
 every_endpoint = pytest.mark.parametrize(
     ("method", "path", "body", "permission"), ENDPOINTS, ids=[f"{m} {p}" for m, p, _, _ in ENDPOINTS]
