@@ -12,7 +12,7 @@ from collections.abc import Collection, Iterable, Sequence
 from typing import Any, Final
 from uuid import UUID
 
-from django.db import connection, models
+from django.db import connection
 from django.db.models import Q
 
 from memory.crypto.keyring import keyring
@@ -33,6 +33,7 @@ from memory.models import (
 )
 from memory.services.graph.naming import name_anew
 from memory.services.graph.row_records import Record
+from memory.services.sealed_values import is_closed
 from memory.text.tokens import term_frequencies
 
 ERASED: Final = {"erased": True}
@@ -214,10 +215,3 @@ def _mentions(value: Any, gone: set[UUID]) -> bool:
 
 def _text(value: Any) -> str:
     return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
-
-
-def is_closed(row: models.Model, name: str) -> bool:
-    """Tell whether a sealed value of a row does not open any more, since its version of the text key is destroyed."""
-    value = row.__dict__.get(name)
-    version = getattr(value, "version", None)
-    return version is not None and version not in keyring().of(current_owner()).keys.text_seeds

@@ -16,6 +16,7 @@ from django.core.management.base import BaseCommand, CommandError
 from psycopg.conninfo import make_conninfo
 
 from memory.management.database import borrowed_database
+from memory.management.replaying import mark_restore, replay_after_restore
 from runtime.errors import RuntimeFault
 from runtime.instance import running_instance
 from runtime.paths import data_directory
@@ -167,14 +168,17 @@ class Command(BaseCommand):
         cluster = self._cluster("restore")
         self._confirm(options)
         with borrowed_database(cluster):
+            # Before the swap: whatever happens after it, the purges are not forgotten.
+            mark_restore()
             found = restore(
                 options["path"],
                 socket_directory=cluster.socket_directory,
                 database=self._database,
                 binaries=cluster.binaries,
             )
-        age = f" It was made at {found.created_at}." if found is not None else ""
-        self.stdout.write(f"The backup is restored.{age} Migrations that it lacks are applied when `up` starts.")
+            age = f" It was made at {found.created_at}." if found is not None else ""
+            self.stdout.write(f"The backup is restored.{age} Migrations that it lacks are applied when `up` starts.")
+            replay_after_restore(self.stdout.write)
 
     def _confirm(self, options: Mapping[str, Any]) -> None:
         if options["yes"]:

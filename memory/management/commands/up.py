@@ -20,6 +20,7 @@ from config import serving
 from memory.errors import LociError
 from memory.management import preparation
 from memory.management.database import running_database
+from memory.management.replaying import replay_after_restore
 from memory.services.accounts import FirstOwner
 from memory.services.key_places import key_findings
 from runtime.errors import RuntimeFault
@@ -106,6 +107,8 @@ class Command(BaseCommand):
         preparation.refuse_lost_vault()
         preparation.check_vault()
         preparation.bring_schema_up_to_date(self._say)
+        # Before owners are compared with the vault: those who were purged are in a restored database, without keys.
+        replay_after_restore(self._say)
         preparation.check_owners()
         for finding in key_findings(serving.master_key_file()):
             if finding.status != "ok":

@@ -9,6 +9,7 @@ from memory.crypto.keyring import keyring
 from memory.graph.names import canonical
 from memory.models import Entity, EntityMention, EntityMerge, Memory, current_owner
 from memory.services.graph.naming import name_anew
+from memory.services.sealed_values import is_closed
 
 
 def forget_merges(memory_ids: Sequence[UUID]) -> None:
@@ -23,6 +24,9 @@ def forget_merges(memory_ids: Sequence[UUID]) -> None:
     gone = list(memory_ids)
     entities = EntityMention.objects.filter(memory_id__in=gone).values("entity_id")
     for merge in EntityMerge.objects.filter(kept_id__in=entities, undone_at=None).order_by("pk"):
+        if is_closed(merge, "record"):
+            # Its key is destroyed: nobody can undo it, or read what it holds.
+            continue
         mentions = [UUID(memory_id) for memory_id in merge.record["mentions"]]
         if merge.record["merged"]["stated"] or not set(mentions) & set(gone):
             continue

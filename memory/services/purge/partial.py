@@ -6,7 +6,7 @@ goes on where it was: what is chosen is chosen anew, and what is gone is not fou
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, Final
@@ -20,6 +20,7 @@ from memory.services.graph.turn import take_turn
 from memory.services.keys.rotation import begin_rotation, next_rotation
 from memory.services.provenance import lose_sources
 from memory.services.purge.ledger import note_erased
+from memory.services.purge.owner_purge import RowsLeft
 from memory.services.purge.partial_agent import erase_agent, silence_agent
 from memory.services.purge.partial_choice import choose
 from memory.services.purge.partial_verification import Found, look_for
@@ -28,6 +29,8 @@ BATCH: Final = 500
 # Ids of so many erased rows are kept until the verification has looked for them everywhere.
 MOST_LOOKED_FOR: Final = 5_000
 REASON: Final = "purge"
+REPLAY: Final = "replay"
+"""Who asks for what the ledger names in a restored database."""
 
 Beat = Callable[[], None]
 
@@ -52,6 +55,7 @@ def run_partial(*, purge: Purge, at: datetime, beat: Beat = lambda: None) -> Par
         beat: called after each batch; may raise, and then the purge is left where it is.
 
     Raises:
+        RowsLeft: something came meanwhile, or was not erased; what was erased stays so.
         KeysUnavailable: the ledger or the keys cannot be used; nothing more is erased.
     """
     assert purge.of_owner is not None
@@ -76,7 +80,7 @@ def run_partial(*, purge: Purge, at: datetime, beat: Beat = lambda: None) -> Par
         with owner_scope(owner_id):
             take_turn(at=at)
             _count(purge, erase_agent(agent_id), [agent_id])
-            note_erased(owner_id=owner_id, purge_id=purge.pk, subject=purge.subject, ids=[agent_id], at=at)
+            _note(purge, owner_id, [agent_id], at)
     keys = _seal(purge, owner_id)
     _stage(purge, "verification", beat)
     return _outcome(purge, owner_id, keys)
@@ -96,7 +100,7 @@ def _erase(purge: Purge, owner_id: UUID, part: Sequence[UUID], named: set[UUID],
         )
         counted = len(named.intersection(gone))
         _count(purge, {"memories": counted, "drawn": len(gone) - counted}, gone)
-        note_erased(owner_id=owner_id, purge_id=purge.pk, subject=purge.subject, ids=gone, at=at)
+        _note(purge, owner_id, gone, at)
 
 
 def _lose(purge: Purge, owner_id: UUID, lost: dict[UUID, set[UUID]], at: datetime) -> None:
@@ -111,7 +115,7 @@ def _lose(purge: Purge, owner_id: UUID, lost: dict[UUID, set[UUID]], at: datetim
         )
         gone = there - set(MemorySource.objects.filter(pk__in=ids).values_list("pk", flat=True))
         _count(purge, {"sources": count}, sorted(gone))
-        note_erased(owner_id=owner_id, purge_id=purge.pk, subject=purge.subject, ids=gone, at=at)
+        _note(purge, owner_id, gone, at)
 
 
 def _seal(purge: Purge, owner_id: UUID) -> dict[str, Any]:
@@ -119,11 +123,12 @@ def _seal(purge: Purge, owner_id: UUID) -> dict[str, Any]:
     if not purge.target.get("seal"):
         due = next_rotation(owner_id=owner_id)
         return {"seal": "with_next_rotation", "rotation_due": due.isoformat() if due else None}
-    version = purge.position.get("sealed_by_version")
+    kept = purge.samples or {}
+    version = kept.get("sealed_by_version")
     if version is None:
         version = begin_rotation(owner_id=owner_id)
-        purge.position["sealed_by_version"] = version
-        Purge.objects.filter(pk=purge.pk).update(position=purge.position)
+        purge.samples = {**kept, "sealed_by_version": version}
+        Purge.objects.filter(pk=purge.pk).update(samples=purge.samples)
     return {"seal": "begun", "sealed_by_version": version}
 
 
@@ -136,10 +141,10 @@ def _outcome(purge: Purge, owner_id: UUID, keys: dict[str, Any]) -> PartialOutco
     if not again.empty:
         left["memory_memory"] = left.get("memory_memory", 0) + len(again.memories) + len(again.drawn)
         left["memory_memorysource"] = left.get("memory_memorysource", 0) + len(again.staying)
-    left = {name: count for name, count in left.items() if count}
-    if not left:
-        purge.samples = None
-        Purge.objects.filter(pk=purge.pk).update(samples=None)
+    if left:
+        raise RowsLeft(tables=sorted(left))
+    purge.samples = None
+    Purge.objects.filter(pk=purge.pk).update(samples=None)
     looked_at = {"tables": found.tables, "columns": found.columns, "sealed_values": found.opened, "ids": len(erased)}
     return PartialOutcome(dict(purge.erased), left, looked_at, stays(purge), keys)
 
@@ -180,12 +185,18 @@ def _count(purge: Purge, more: dict[str, int], gone: Sequence[UUID] = ()) -> Non
     for name, count in more.items():
         if count:
             standing.erased[name] = standing.erased.get(name, 0) + count
-    ids = (standing.samples or {}).get("ids", [])
-    if gone and len(ids) < MOST_LOOKED_FOR:
-        ids = [*ids, *(str(one) for one in gone[: MOST_LOOKED_FOR - len(ids)])]
-    standing.samples = {"ids": ids}
+    kept = standing.samples or {}
+    ids = kept.get("ids", [])
+    more_ids = [str(one) for one in gone[: max(MOST_LOOKED_FOR - len(ids), 0)]]
+    standing.samples = {**kept, "ids": [*ids, *more_ids]}
     standing.save(update_fields=["erased", "samples"])
     purge.erased, purge.samples = standing.erased, standing.samples
+
+
+def _note(purge: Purge, owner_id: UUID, ids: Iterable[UUID], at: datetime) -> None:
+    """Note in the ledger what went, as the last thing of a transaction; what comes from the ledger stands there."""
+    if purge.requested_by != REPLAY:
+        note_erased(owner_id=owner_id, purge_id=purge.pk, subject=purge.subject, ids=ids, at=at)
 
 
 def _stage(purge: Purge, name: str, beat: Beat) -> None:

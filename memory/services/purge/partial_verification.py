@@ -24,7 +24,8 @@ from memory.models import (
 )
 from memory.models.encrypted import EncryptedJSONField
 from memory.models.tenancy import OwnedRow
-from memory.services.remains import ID, is_closed
+from memory.services.remains import ID
+from memory.services.sealed_values import is_closed
 
 STAYING: Final = frozenset({(AuditEvent._meta.db_table, "object_id")})
 """Columns that name erased rows for good: the audit says what was done to which id, and holds no text."""

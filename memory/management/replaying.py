@@ -1,0 +1,69 @@
+"""Erasing again after a restore what was erased since the backup: at once where that can be done, else at `up`."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Final
+
+from django.db import DatabaseError, connections
+
+from memory.errors import LociError
+from memory.services.purge.replay import Replayed, replay
+from memory.services.schema import schema_state
+from runtime.paths import data_directory
+
+MARK: Final = "purges-to-replay"
+BY_HAND: Final = "python3 manage.py purge replay"
+
+Say = Callable[[str], None]
+
+
+def mark_restore() -> None:
+    """Note on the disk that a restore has begun, so that the purges are replayed however it ends.
+
+    The note stays where the restore fails: replaying purges in the database that they were made in does nothing.
+    """
+    _mark().touch(mode=0o600)
+
+
+def replay_after_restore(say: Say) -> None:
+    """Replay the purges if a restore waits for that, and say what came of it; what fails is tried again at `up`."""
+    if not _mark().exists():
+        return
+    later = f"That is done when `up` starts, or by `{BY_HAND}`."
+    try:
+        state = schema_state()
+        if state.pending or state.unknown:
+            say(f"What was erased since the backup has to be erased again. {later}")
+            return
+        done = replay()
+    except LociError as error:
+        say(f"What was erased since the backup could not be erased again ({error.machine_code}). {later}")
+        return
+    except DatabaseError as error:
+        say(f"What was erased since the backup could not be erased again ({type(error).__name__}). {later}")
+        return
+    finally:
+        connections.close_all()
+    if done.failed:
+        say(f"{described(done)} {later}")
+        return
+    _mark().unlink(missing_ok=True)
+    if done != Replayed():
+        say(described(done))
+
+
+def described(done: Replayed) -> str:
+    """Say in a sentence or two what was erased again."""
+    counts = {"owners": done.owners, "agents": done.agents, "memories": done.memories, "sources": done.sources}
+    what = ", ".join(f"{count} {name}" for name, count in counts.items() if count) or "nothing"
+    line = f"Erased again what the purge ledger names: {what}."
+    if done.failed:
+        codes = ", ".join(sorted(done.failed))
+        line += f" Of {sum(done.failed.values())} owners it could not be erased ({codes})."
+    return line
+
+
+def _mark() -> Path:
+    return data_directory() / MARK
