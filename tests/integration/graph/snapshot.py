@@ -31,6 +31,7 @@ def graph_of(actor: Actor) -> dict[str, list[dict[str, Any]]]:
     with owner_scope(actor.owner_id):
         found = {model.__name__: sorted((recorded(row) for row in model.objects.all()), key=str) for model in TABLES}
         found["merges"] = [
-            {"id": str(row.pk), "kept": str(row.kept_id)} for row in EntityMerge.objects.filter(undone_at=None)
+            {"id": str(row.pk), "kept": str(row.kept_id)}
+            for row in EntityMerge.objects.filter(undone_at=None).order_by("pk")
         ]
         return found
