@@ -24,14 +24,17 @@ def reveal(*, actor: Actor, memory_id: UUID, reason: str = ASKED) -> Memory:
         reason: `asked`, or `edited` where a form shows it.
 
     Raises:
-        PermissionRefused: the actor is no person.
         NotFound: not there or hidden; nothing is recorded.
+        PermissionRefused: `auth.person_only`, not a person; nothing is recorded.
     """
     require_memory()
     actor.require(Permission.READ)
-    if actor.kind != "person":
-        raise PermissionRefused("Only a person who is logged in reveals masked text. Agents read memories instead.")
     with owner_scope(actor.owner_id):
         row = visible_memory(actor, memory_id)
+        if actor.kind != "person":
+            raise PermissionRefused(
+                "Only a person who is logged in reveals masked text; agents read the memory itself.",
+                code="auth.person_only",
+            )
         record(actor=actor.label, verb="reveal", object_kind="memory", object_id=row.pk, reason=reason, at=now())
         return row

@@ -115,6 +115,15 @@ class Switch(serializers.BooleanField):
         return bool(data)
 
 
+class Flag(serializers.BooleanField):
+    """true or false in an address, and no other word for it."""
+
+    TRUE_VALUES = {"true"}
+    FALSE_VALUES = {"false"}
+    NULL_VALUES = set()
+    default_error_messages = {"invalid": "This has to be true or false."}
+
+
 class Word(serializers.ChoiceField):
     """One of several words."""
 

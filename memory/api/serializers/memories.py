@@ -9,11 +9,13 @@ from uuid import UUID
 from drf_spectacular.utils import PolymorphicProxySerializer
 from rest_framework import serializers
 
+from memory.api.masking import mask_body
 from memory.api.serializers.base import ItemErrorSerializer, NoteSerializer, PageQuery, Query, Strict
 from memory.api.serializers.fields import (
     FILTER_MEANING,
     Categories,
     FilterText,
+    Flag,
     Identifier,
     JsonObject,
     Labels,
@@ -37,6 +39,10 @@ from memory.text import limits
 
 STATEMENT_KINDS: Final = [kind for kind in Kind.values if kind != Kind.TURN]
 TIERS: Final = [tier for tier in Tier.values if tier in STORABLE_TIERS]
+MASKED_HELP: Final = (
+    "Show personal data as lists show it to people: values by their kind, and what is personal by its meaning as its "
+    "kind alone."
+)
 # Rows that a person has deleted are seen by their id only, for the seconds until they are gone.
 LISTED: Final = [status for status in Status.values if status != Status.ERASING]
 
@@ -139,13 +145,15 @@ class MemoryQuery(PageQuery):
         help_text=SHOWN_HELP,
         error_messages={"invalid": "This has to be a whole number."},
     )
+    masked = Flag(required=False, help_text=MASKED_HELP)
     scope = ReadScope()
 
 
 class MomentQuery(Query):
-    """From which moment to look."""
+    """From which moment to look, and what to cover."""
 
     as_of = Moment(required=False, help_text="Show it as it stood at this moment.")
+    masked = Flag(required=False, help_text=MASKED_HELP)
 
 
 class StoredSerializer(serializers.Serializer[Any]):
@@ -187,7 +195,8 @@ class PersonalDataSerializer(serializers.Serializer[Any]):
 class MemorySerializer(serializers.Serializer[Any]):
     """One memory.
 
-    Its context can limit the characters of the text (`most_characters`) and name the moment to look from (`at`).
+    Its context can limit the characters of the text (`most_characters`), name the moment to look from (`at`), and have
+    personal data covered (`masked`).
     """
 
     id = serializers.UUIDField()
@@ -233,6 +242,13 @@ class MemorySerializer(serializers.Serializer[Any]):
     personal_data = PersonalDataSerializer(source="*")
     injection_kinds = serializers.ListField(child=serializers.CharField())
     version = serializers.IntegerField(help_text="Also the ETag.")
+
+    def to_representation(self, row: Memory) -> dict[str, Any]:
+        """Show a memory, with personal data covered where that is asked for."""
+        body: dict[str, Any] = super().to_representation(row)
+        if not self.context.get("masked"):
+            return body
+        return mask_body(body, row, most_characters=self.context.get("most_characters"))
 
     def get_text(self, row: Memory) -> str:
         """Give the text, or its beginning."""
@@ -302,6 +318,15 @@ class CountedMemorySerializer(MemorySerializer):
     def _use(self, row: Memory) -> tuple[int, datetime | None]:
         uses: dict[UUID, tuple[int, datetime | None]] = self.context["uses"]
         return uses.get(row.pk, (0, None))
+
+
+class RevealedSerializer(serializers.Serializer[Any]):
+    """The words of one memory, without masks."""
+
+    id = serializers.UUIDField()
+    text = serializers.CharField()
+    speaker = serializers.CharField(allow_null=True)
+    version = serializers.IntegerField()
 
 
 class BriefMemorySerializer(serializers.Serializer[Any]):

@@ -84,6 +84,7 @@ class MemoriesView(LociView):
             "policy": policy_of(self.actor),
             "most_characters": query.get("max_text_characters", SHOWN_CHARACTERS),
             "at": query.get("as_of"),
+            "masked": query.get("masked", False),
         }
         items = CountedMemorySerializer(rows, many=True, context=context).data
         return Response({"items": items, "next": following})

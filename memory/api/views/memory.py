@@ -18,6 +18,7 @@ from memory.api.serializers.memories import (
     CountedMemorySerializer,
     HistorySerializer,
     MomentQuery,
+    RevealedSerializer,
     SourceSerializer,
     SourcesSerializer,
     VersionSerializer,
@@ -31,6 +32,7 @@ from memory.services.changes import change_memory
 from memory.services.memories import accesses, get_memory, history, sources, stored_version
 from memory.services.retention_policies import policy_of
 from memory.services.retirement import archive_memory, delete_memory, restore_memory
+from memory.services.revealing import reveal
 
 
 class MemoryView(LociView):
@@ -64,7 +66,8 @@ class MemoryView(LociView):
     def get(self, request: Request, memory_id: str) -> Response:
         """Give one memory, whatever its status. With `as_of` it is shown as it stood then, and was there then."""
         row = get_memory(actor=self.actor, memory_id=path_id(memory_id), as_of=self.query.get("as_of"))
-        return memory_answer(self.actor, row, at=self.query.get("as_of"), recorded=True)
+        query = self.query
+        return memory_answer(self.actor, row, at=query.get("as_of"), recorded=True, masked=query.get("masked", False))
 
     @idempotent
     def patch(self, request: Request, memory_id: str) -> Response:
@@ -91,6 +94,21 @@ class MemoryView(LociView):
         with outdated_is_412(asked):
             row = delete_memory(actor=self.actor, memory_id=found, version=asked)
         return memory_answer(self.actor, row, status=202 if row.status == Status.ERASING else 200)
+
+
+class RevealView(LociView):
+    """Showing a person what lists mask."""
+
+    actions = {
+        "POST": Action(id="reveal_memory", permission=Permission.READ, rate="recall", answers={200: RevealedSerializer})
+    }
+
+    def post(self, request: Request, memory_id: str) -> Response:
+        """Give the words of a memory without masks, to a person only. Who saw what, and when, stands in the access log
+        from then on. An agent reads the memory itself.
+        """
+        row = reveal(actor=self.actor, memory_id=path_id(memory_id))
+        return Response(RevealedSerializer(row).data)
 
 
 class ArchiveView(LociView):
@@ -154,18 +172,24 @@ class SourcesView(LociView):
 
 
 def memory_answer(
-    actor: Actor, row: Memory, *, status: int = 200, at: datetime | None = None, recorded: bool = False
+    actor: Actor,
+    row: Memory,
+    *,
+    status: int = 200,
+    at: datetime | None = None,
+    recorded: bool = False,
+    masked: bool = False,
 ) -> Response:
     """Show one memory with its uses and its version as the entity tag; only briefly to a key that may not read.
 
     `at` is the moment that it is shown from, the present when left out; `recorded` says that the audit knows already
-    that it was read.
+    that it was read, and `masked` covers personal data.
     """
     if Permission.READ in actor.permissions:
         if not recorded:
             record_shown(actor=actor, sort="memory", memory_id=row.pk)
         uses: dict[Any, Any] = accesses(actor=actor, memory_ids=[row.pk])
-        context = {"uses": uses, "at": at, "policy": policy_of(actor)}
+        context = {"uses": uses, "at": at, "policy": policy_of(actor), "masked": masked}
         body = CountedMemorySerializer(row, context=context).data
     else:
         body = BriefMemorySerializer(row).data

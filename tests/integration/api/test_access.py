@@ -38,6 +38,7 @@ ENDPOINTS: list[Entry] = [
     ("delete", "/memories/{memory}", None, Permission.DELETE),
     ("post", "/memories/{memory}/archive", None, Permission.DELETE),
     ("post", "/memories/{memory}/restore", None, Permission.WRITE),
+    ("post", "/memories/{memory}/reveal", None, Permission.READ),
     ("get", "/memories/{memory}/history", None, Permission.READ),
     ("get", "/memories/{memory}/sources", None, Permission.READ),
     ("get", "/memories/{memory}/reads", None, Permission.PRIVACY),
