@@ -16,6 +16,9 @@ if TYPE_CHECKING:
 Rate = Literal["read", "write", "recall"]
 
 MIB: Final = 1024 * 1024
+PURGE_TOKEN_HEADER: Final = "X-Purge-Token"
+LONGEST_PURGE_TOKEN: Final = 128
+CAPABILITY_HEADER: Final = "X-Loci-Capability"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -34,6 +37,8 @@ class Action:
         most_bytes: how large the request's body may be.
         versioned: whether If-Match is heeded and ETag is given.
         locates: whether the answer carries a Location.
+        capability: whether a token for the bus may come with the request.
+        purge_token: whether the token of a purge may come with the request.
         public: whether no authentication is asked for.
     """
 
@@ -47,6 +52,8 @@ class Action:
     most_bytes: int = MIB
     versioned: bool = False
     locates: bool = False
+    capability: bool = False
+    purge_token: bool = False
     public: bool = False
 
 

@@ -38,8 +38,8 @@ KEPT: Final = timedelta(days=1)
 # Longer than any request takes; a claim whose process was killed is free again after that.
 LONGEST_REQUEST: Final = timedelta(minutes=10)
 KEPT_HEADERS: Final = ("Location", "ETag")
-# Answers that ask the caller to try the very same request again.
-NOT_KEPT: Final = frozenset({409, 412})
+# Answers after which the very same request may succeed: later, or with another token.
+NOT_KEPT: Final = frozenset({403, 409, 412, 429})
 
 Handler = TypeVar("Handler", bound=Callable[..., Response])
 

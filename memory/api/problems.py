@@ -115,6 +115,8 @@ def _own(error: LociError) -> Problem:
     if error.status == HTTPStatus.INTERNAL_SERVER_ERROR:
         return _unexpected(error)
     headers = {"Retry-After": "1"} if error.machine_code == "idempotency.in_progress" else {}
+    if "retry_after" in error.details:
+        headers["Retry-After"] = str(error.details["retry_after"])
     return Problem(error.status, error.machine_code, error.message, error.details, headers)
 
 
@@ -125,7 +127,7 @@ def _of_framework(error: exceptions.APIException) -> Problem:
     if isinstance(error, exceptions.Throttled):
         wait = math.ceil(getattr(error, "wait", None) or 1)
         message = f"Too many requests in a short time. Wait {wait} seconds and try again."
-        return replace(_own(RateLimited(message, retry_after=wait)), headers={"Retry-After": str(wait)})
+        return _own(RateLimited(message, retry_after=wait))
     known = {
         HTTPStatus.BAD_REQUEST: ("json.malformed", "The body cannot be parsed."),
         HTTPStatus.UNAUTHORIZED: ("auth.required", "No valid agent key or session came with the request."),

@@ -10,14 +10,15 @@ from drf_spectacular.openapi import AutoSchema
 from drf_spectacular.types import OpenApiTypes
 from drf_spectacular.utils import OpenApiParameter, OpenApiResponse
 
-from memory.api.actions import Action, action_of
+from memory.api.actions import CAPABILITY_HEADER, LONGEST_PURGE_TOKEN, PURGE_TOKEN_HEADER, Action, action_of
 from memory.api.authentication import KEY_HEADER
 from memory.api.idempotency import HEADER, MAX_KEY_LENGTH, REPLAYED
 from memory.api.problems import MEDIA_TYPE
 from memory.api.serializers.base import ProblemSerializer, Strict
+from memory.crypto.capabilities import MAX_TOKEN_CHARACTERS
 
 # What can befall every request with a caller, and every request with a body.
-EVERYWHERE: Final = (401, 403, 404, 406, 422, 429, 503)
+EVERYWHERE: Final = (401, 403, 404, 406, 410, 422, 429, 503)
 WITH_BODY: Final = (400, 413, 415)
 PUBLIC: Final = (406, 422)
 
@@ -75,6 +76,12 @@ class LociSchema(AutoSchema):
                 OpenApiParameter(HEADER, {"type": "string", "minLength": 1, "maxLength": MAX_KEY_LENGTH}, "header"),
                 OpenApiParameter(REPLAYED, str, "header", response=success),
             ]
+        if action.capability:
+            token = {"type": "string", "maxLength": MAX_TOKEN_CHARACTERS}
+            parameters.append(OpenApiParameter(CAPABILITY_HEADER, token, "header"))
+        if action.purge_token:
+            token = {"type": "string", "maxLength": LONGEST_PURGE_TOKEN}
+            parameters.append(OpenApiParameter(PURGE_TOKEN_HEADER, token, "header"))
         if action.versioned:
             parameters.append(OpenApiParameter("ETag", str, "header", response=success))
             if self.method not in ("GET", "HEAD"):

@@ -7,6 +7,7 @@ from django.urls import path, re_path
 from memory.api.views import (
     access_log,
     agents,
+    bus,
     choices,
     communities,
     compression,
@@ -124,6 +125,10 @@ urlpatterns = [
     path("agents/<str:agent_id>/pause", agents.PauseView.as_view(), name="pause-agent"),
     path("agents/<str:agent_id>/resume", agents.ResumeView.as_view(), name="resume-agent"),
     path("agents/<str:agent_id>/keys", agents.KeysView.as_view(), name="keys"),
+    path("agents/<str:agent_id>/capabilities", bus.CapabilitiesView.as_view(), name="capabilities"),
+    path("agents/<str:agent_id>/trust", bus.TrustView.as_view(), name="trust"),
+    path("bus/messages", bus.BusView.as_view(), name="bus"),
+    path("bus/messages/<str:message_id>/accept", bus.AcceptView.as_view(), name="accept-message"),
     path("keys/<str:key_id>", agents.KeyView.as_view(), name="key"),
     path("groups", agents.GroupsView.as_view(), name="groups"),
     path("groups/<str:group_id>/members/<str:agent_id>", agents.MembershipView.as_view(), name="membership"),

@@ -25,6 +25,9 @@ class AgentSerializer(serializers.Serializer[Any]):
     name = serializers.CharField()
     created_at = serializers.DateTimeField()
     paused_at = serializers.DateTimeField(allow_null=True, help_text="Since when its keys do not work.")
+    trust = serializers.FloatField(
+        allow_null=True, help_text="How far what it says is trusted, 0 to 1; null where no person has said so."
+    )
 
 
 class AgentsSerializer(serializers.Serializer[Any]):

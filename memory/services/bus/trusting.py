@@ -27,10 +27,6 @@ def set_trust(*, actor: Actor, agent_id: UUID, trust: Any) -> Agent:
         NotFound: no such agent.
     """
     actor.require(Permission.AGENTS)
-    if actor.kind != "person":
-        raise PermissionRefused(
-            "Only a person may say how far an agent is trusted. Nothing was changed.", code="auth.person_only"
-        )
     if trust is not None and (isinstance(trust, bool) or not isinstance(trust, int | float)):
         raise InvalidInput("trust is a number.", code="field.type", field="trust")
     if trust is not None and not 0 <= trust <= 1:
@@ -39,6 +35,10 @@ def set_trust(*, actor: Actor, agent_id: UUID, trust: Any) -> Agent:
         agent: Agent | None = Agent.objects.filter(pk=agent_id).first()
         if agent is None:
             raise NotFound("There is no agent with this id here.")
+        if actor.kind != "person":
+            raise PermissionRefused(
+                "Only a person may say how far an agent is trusted. Nothing was changed.", code="auth.person_only"
+            )
         agent.trust = None if trust is None else float(trust)
         agent.save(update_fields=["trust"])
         record(actor=actor.label, verb="trust", object_kind="agent", object_id=agent.pk, at=now())

@@ -10,7 +10,8 @@ from pytest_django import Settings
 from rest_framework.test import APIClient
 
 from memory.models import User
-from memory.services.actors import Actor, Permission
+from memory.services.actors import Actor, Permission, person
+from memory.services.bus.capabilities import Grant, issue_capability
 
 API = "/api/v1"
 
@@ -25,6 +26,7 @@ class Client(APIClient):
     """A client that knows who it stands for."""
 
     actor: Actor
+    sent: dict[str, str]
 
     def json(self, method: str, path: str, body: Any = None, **headers: str) -> Any:
         """Send JSON and give the response."""
@@ -34,7 +36,8 @@ class Client(APIClient):
 def client_of(secret: str) -> Client:
     """Make a client with an agent's key."""
     client = Client()
-    client.credentials(HTTP_AUTHORIZATION=f"Bearer {secret}")
+    client.sent = {"HTTP_AUTHORIZATION": f"Bearer {secret}"}
+    client.credentials(**client.sent)
     return client
 
 
@@ -95,6 +98,16 @@ def remember(client: Client, text: str = "Alice prefers tea to coffee.", **field
     response = client.json("post", "/memories", {"text": text, **fields})
     assert response.status_code in (200, 201), response.content
     return str(response.json()["id"])
+
+
+def bearing(client: Client, **grant: Any) -> Client:
+    """Let an agent's client send a token for the bus with every request."""
+    assert client.actor.agent_id is not None
+    owner = person(client.actor.owner_id)
+    issued = issue_capability(actor=owner, agent_id=client.actor.agent_id, grant=Grant(**grant))
+    client.sent["HTTP_X_LOCI_CAPABILITY"] = issued.token
+    client.credentials(**client.sent)
+    return client
 
 
 def problem(response: Any, status: int, code: str) -> Any:

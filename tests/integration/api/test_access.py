@@ -17,7 +17,7 @@ from memory.services.actors import Actor, Permission
 from memory.services.agents import pause_agent
 from memory.services.clock import now
 from memory.services.review_decisions import reject
-from tests.integration.api.conftest import Client, client_of, problem, remember
+from tests.integration.api.conftest import Client, bearing, client_of, problem, remember
 from tests.integration.consolidation.reviewing import fact, opened
 
 Maker = Callable[..., Client]
@@ -132,12 +132,20 @@ ENDPOINTS: list[Entry] = [
     ("post", "/agents/{agent}/resume", None, Permission.AGENTS),
     ("get", "/agents/{agent}/keys", None, Permission.AGENTS),
     ("post", "/agents/{agent}/keys", {"label": "new"}, Permission.AGENTS),
+    ("post", "/agents/{agent}/capabilities", {}, Permission.AGENTS),
+    ("delete", "/agents/{agent}/capabilities", None, Permission.AGENTS),
+    ("put", "/agents/{agent}/trust", {"trust": 0.5}, Permission.AGENTS),
+    ("get", "/bus/messages", None, Permission.READ),
+    ("post", "/bus/messages", {"text": "x", "target": "owner"}, Permission.WRITE),
+    ("post", "/bus/messages/{message}/accept", {}, Permission.WRITE),
     ("delete", "/keys/{key}", None, Permission.AGENTS),
     ("get", "/groups", None, Permission.AGENTS),
     ("post", "/groups", {"kind": "squad", "name": "new"}, Permission.AGENTS),
     ("put", "/groups/{group}/members/{agent}", None, Permission.AGENTS),
     ("delete", "/groups/{group}/members/{agent}", None, Permission.AGENTS),
 ]
+# What no agent may do, whatever its key allows.
+PERSONS_ONLY = {("put", "/agents/{agent}/trust")}
 WITH_ID = [entry for entry in ENDPOINTS if "{" in entry[1]]
 WITHOUT_MEMORY = ("/access-log", "/outbound", "/settings", "/agents", "/keys", "/groups")
 
@@ -146,8 +154,20 @@ every_endpoint = pytest.mark.parametrize(
 )
 NAMES = (
     "memory", "session", "recall", "agent", "key", "group", "edge", "entity", "relation", "run", "review", "decided",
-    "merge", "skill", "tool", "summary", "community",
+    "merge", "skill", "tool", "summary", "community", "message",
 )  # fmt: skip
+
+
+@pytest.fixture
+def agent(agent: Client) -> Client:
+    """The agent with a token for the bus."""
+    return bearing(agent)
+
+
+@pytest.fixture
+def stranger(stranger: Client) -> Client:
+    """The stranger with a token for the bus of its own owner."""
+    return bearing(stranger)
 
 
 def skill_rows(client: Client) -> dict[str, str]:
@@ -179,7 +199,9 @@ def rows(agent: Client, colleague: Client, woman: Client) -> dict[str, str]:
             owner_id=colleague.actor.owner_id, memory_id=memory, code="llm.unusable", failed_at=now()
         )
     assert woman.json("post", "/graph/communities").json()["communities"] >= 1
+    told = bearing(colleague).json("post", "/bus/messages", {"text": "The kettle sings.", "target": "owner"})
     return {
+        "message": told.json()["id"],
         "run": agent.json("post", "/consolidation/run", {}).json()["id"],
         "community": agent.json("get", "/graph/communities").json()["items"][0]["number"],
         "thing": thing,
@@ -235,9 +257,13 @@ def test_every_write_takes_an_idempotency_key() -> None:
 
 @every_endpoint
 def test_an_agent_with_the_permission_may(
-    agent: Client, rows: dict[str, str], method: str, path: str, body: Any, permission: Permission
+    agent: Client, woman: Client, rows: dict[str, str], method: str, path: str, body: Any, permission: Permission
 ) -> None:
-    response = agent.json(method, path.format(**rows), filled(body, rows))
+    client = agent
+    if (method, path) in PERSONS_ONLY:
+        refused(agent, (method, path, body, permission), rows, 403, "auth.person_only")
+        client = woman
+    response = client.json(method, path.format(**rows), filled(body, rows))
     assert 200 <= response.status_code < 300, response.content
     assert response["Cache-Control"] == "no-store"
 
@@ -317,10 +343,13 @@ def test_without_memory_its_endpoints_say_so(agent: Client, rows: dict[str, str]
 @pytest.mark.parametrize(
     "entry", [e for e in ENDPOINTS if e[1].startswith(WITHOUT_MEMORY)], ids=lambda entry: f"{entry[0]} {entry[1]}"
 )
-def test_without_memory_the_rest_works(agent: Client, rows: dict[str, str], settings: Settings, entry: Entry) -> None:
+def test_without_memory_the_rest_works(
+    agent: Client, woman: Client, rows: dict[str, str], settings: Settings, entry: Entry
+) -> None:
     settings.MEMORY_ENABLED = False
     method, path, body, _ = entry
-    response = agent.json(method, path.format(**rows), body)
+    client = woman if (method, path) in PERSONS_ONLY else agent
+    response = client.json(method, path.format(**rows), body)
     assert 200 <= response.status_code < 300, response.content
 
 

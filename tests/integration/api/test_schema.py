@@ -27,12 +27,14 @@ from schemathesis.specs.openapi.checks import (
     status_code_conformance,
 )
 
+from memory.api.actions import CAPABILITY_HEADER
 from memory.api.urls import urlpatterns
 from memory.api.views import documentation
 from memory.models import AgentKey, ExtractionFailure, owner_scope
 from memory.services.actors import Actor, Permission
+from memory.services.bus.capabilities import issue_capability
 from memory.services.clock import now
-from tests.integration.api.conftest import API, Client, remember
+from tests.integration.api.conftest import API, Client, bearing, remember
 from tests.integration.consolidation.reviewing import opened
 
 CHECKS = [
@@ -94,6 +96,9 @@ def rows(alice: Actor, agent: Client, colleague: Client, woman: Client) -> dict[
         ).json()["id"],
         "run_id": agent.json("post", "/consolidation/run", {}).json()["id"],
         "memory_id": memory,
+        "message_id": bearing(colleague)
+        .json("post", "/bus/messages", {"text": "The kettle sings.", "target": "owner"})
+        .json()["id"],
         "entity_id": entity,
         "relation_id": relation["id"],
         "skill_id": skills[0],
@@ -161,13 +166,18 @@ def test_an_operation_keeps_to_the_schema(
     rows: dict[str, str],
     operation_id: str,
 ) -> None:
-    _, secret = make_agent(alice, "tester", scopes=list(Permission))
+    tester, secret = make_agent(alice, "tester", scopes=list(Permission))
+    assert tester.agent_id is not None
     operation = described.find_operation_by_id(operation_id)
+    headers = {"Authorization": f"Bearer {secret}"}
+    if any(one["name"] == CAPABILITY_HEADER for one in operation.definition.raw.get("parameters", ())):
+        headers[CAPABILITY_HEADER] = issue_capability(actor=alice, agent_id=tester.agent_id).token
 
     def check(case: Any, real: bool, checks: list[Any]) -> None:
         if real:
             case.path_parameters = {name: rows[name] for name in case.path_parameters or {}}
-        response = case.call(headers={"Authorization": f"Bearer {secret}"})
+        # A token that is drawn is refused, so that nothing behind it would be looked at.
+        response = case.call(headers=headers if real else {"Authorization": headers["Authorization"]})
         case.validate_response(response, checks=checks)
 
     once = settings(
