@@ -26,7 +26,9 @@ ANY_ADDRESS = {"0.0.0.0": "127.0.0.1", "::": "::1", "": "127.0.0.1"}  # noqa: S1
 
 
 def master_key_file() -> Path | None:
-    """Give the file that holds the master key, None when its value stands in the environment itself."""
+    """Give the file that holds the master key, None when it stands in the environment itself or in a keyring."""
+    if settings.MASTER_KEY_SOURCE == "keyring":
+        return None
     named = os.environ.get("LOCI_MASTER_KEY_FILE", "").strip()
     if named:
         return Path(named).expanduser().resolve()

@@ -69,6 +69,15 @@ MASTER_KEY = env.string(
     secret=True,
     engram="OS keychain entry `openpawz`",
 )
+MASTER_KEY_SOURCE = env.choice(
+    "LOCI_MASTER_KEY_SOURCE",
+    "auto",
+    ("auto", "env", "file", "keyring"),
+    meaning="Where the master key is: `env` is LOCI_MASTER_KEY or LOCI_MASTER_KEY_FILE, `file` the generated one in "
+    "the configuration directory, `auto` the first of these that there is, `keyring` the keyring of the system, which "
+    "needs the packages of requirements/keyring.txt.",
+    engram="OS keychain",
+)
 NEW_MASTER_KEY = env.string(
     "LOCI_NEW_MASTER_KEY",
     meaning="The master key that `keys rotate-master` puts in the place of LOCI_MASTER_KEY; nothing else reads it.",

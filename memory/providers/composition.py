@@ -26,7 +26,7 @@ from memory.providers.language_model import ChatLanguageModel
 from memory.providers.ledger_database import DatabaseLedger
 from memory.providers.ledger_directory import DirectoryLedger
 from memory.providers.llm_routes import Routes
-from memory.providers.master_key import master_key
+from memory.providers.master_key import master_key, refuse_given
 from memory.providers.minilm.embedder import MiniLmEmbedder
 from memory.providers.misconfigured import ProviderMisconfigured
 from memory.providers.ollama_embedder import OllamaEmbedder
@@ -40,6 +40,7 @@ from memory.providers.rerankers.http import LARGEST_ANSWER_BYTES, HttpReranker
 from memory.providers.rerankers.llm_judge import COMPONENT as RERANKING
 from memory.providers.rerankers.llm_judge import LlmJudge
 from memory.providers.stub_embedder import StubEmbedder
+from memory.providers.system_keyring import kept_master_key, wipe
 from memory.providers.unavailable import NoEmbedder, NoLanguageModel
 from memory.providers.vault import WrappedVault
 from memory.providers.vault_database import DatabaseVault
@@ -49,6 +50,8 @@ OPENAI_URL: Final = "https://api.openai.com"
 OPENAI_MODEL: Final = "text-embedding-3-small"
 OLLAMA_MODEL: Final = "nomic-embed-text"
 EXPANSION: Final = "recall_expand"
+KEYRING: Final = "keyring"
+"""The source of the master key that is the system's keyring."""
 # A recall waits for it, so it gets less time than other components.
 EXPANSION_SECONDS: Final = 3.0
 # What background work asks for (Prax's temperature); its answers are lists, which may be long.
@@ -78,10 +81,30 @@ def open_vault() -> KeyVault:
     if not vault_used_before() and _owners_exist():
         # An empty directory, for example where a disk is not mounted: new keys must not be made for old data.
         raise KeysUnavailable("The key vault is empty, but there are owners. Nothing was made. Restore the key vault.")
-    key = master_key(settings.MASTER_KEY, config_directory=settings.CONFIG_DIRECTORY, used_before=vault_used_before)
+    key = present_master_key()
     vault = vault_of(key)
+    wipe(key)
     vault.verify()
     return vault
+
+
+def present_master_key() -> bytearray:
+    """Give the master key from where LOCI_MASTER_KEY_SOURCE says, making it for a vault that was never used.
+
+    The caller overwrites it after use.
+
+    Raises:
+        KeysUnavailable: missing, unusable, or its place cannot be read.
+    """
+    if settings.MASTER_KEY_SOURCE == KEYRING:
+        refuse_given(settings.MASTER_KEY, source=KEYRING)
+        return kept_master_key(vault_of(bytes(KEY_BYTES)), opened_with=vault_of)
+    return master_key(
+        settings.MASTER_KEY,
+        config_directory=settings.CONFIG_DIRECTORY,
+        used_before=vault_used_before,
+        source=settings.MASTER_KEY_SOURCE,
+    )
 
 
 def _owners_exist() -> bool:
@@ -94,7 +117,7 @@ def vault_used_before() -> bool:
     return vault_of(bytes(KEY_BYTES)).used_before()
 
 
-def vault_of(key: bytes) -> WrappedVault:
+def vault_of(key: bytes | bytearray) -> WrappedVault:
     """Give the vault that the settings name, with a master key of 32 bytes that was not compared with it yet."""
     if settings.KEYS_DATABASE_URL:
         return DatabaseVault(settings.KEYS_DATABASE_URL, key)

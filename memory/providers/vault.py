@@ -24,8 +24,11 @@ FORMAT = 1
 NONCE_BYTES = 12
 
 
-def parse_master_key(text: str) -> bytes:
+def parse_master_key(text: str) -> bytearray:
     """Read a master key from 64 hex digits or the base64 of 32 bytes.
+
+    Returns:
+        A buffer of the caller's own, to be overwritten after use.
 
     Raises:
         KeysUnavailable: neither form.
@@ -33,7 +36,7 @@ def parse_master_key(text: str) -> bytes:
     stripped = text.strip()
     if len(stripped) == 2 * KEY_BYTES:
         try:
-            return bytes.fromhex(stripped)
+            return bytearray.fromhex(stripped)
         except ValueError:
             pass
     try:
@@ -42,13 +45,13 @@ def parse_master_key(text: str) -> bytes:
         raw = b""
     if len(raw) != KEY_BYTES:
         raise KeysUnavailable("LOCI_MASTER_KEY must be 32 bytes, written as base64 or as 64 hex digits.")
-    return raw
+    return bytearray(raw)
 
 
 class Wrapping:
     """What one master key wraps and opens entries with; keeps no copy of the master key itself."""
 
-    def __init__(self, master_key: bytes) -> None:
+    def __init__(self, master_key: bytes | bytearray) -> None:
         """Derive from a master key of 32 bytes."""
         self._cipher = AESGCM(derive(master_key, purpose="vault/wrap"))
         check = derive(master_key, purpose="vault/check")
@@ -100,7 +103,7 @@ class WrappedVault(ABC):
     While the master key is replaced, an entry holds its secrets twice; see `memory.providers.vault_rewrapping`.
     """
 
-    def __init__(self, master_key: bytes) -> None:
+    def __init__(self, master_key: bytes | bytearray) -> None:
         """Prepare without reading or writing anything; `master_key` has 32 bytes."""
         self.wrapping = Wrapping(master_key)
 

@@ -27,7 +27,7 @@ class DatabaseVault(WrappedVault):
     A connection is made for each use: processes keep opened keys for a minute, so uses are rare.
     """
 
-    def __init__(self, url: str, master_key: bytes) -> None:
+    def __init__(self, url: str, master_key: bytes | bytearray) -> None:
         """Prepare a vault without connecting.
 
         Args:

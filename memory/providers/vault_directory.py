@@ -25,7 +25,7 @@ UNWRITABLE = "The key vault's directory cannot be written. Set LOCI_KEYS_DIR to 
 class DirectoryVault(WrappedVault):
     """A key vault in a directory that only this user may read."""
 
-    def __init__(self, directory: Path, master_key: bytes) -> None:
+    def __init__(self, directory: Path, master_key: bytes | bytearray) -> None:
         """Prepare a vault.
 
         Args:

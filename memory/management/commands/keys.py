@@ -15,6 +15,7 @@ from memory.management.answers import answer, errors_for_operators
 from memory.models import Owner
 from memory.services.clock import now
 from memory.services.keys.master import give_up_replacement, replace_master_key
+from memory.services.keys.moving import move_to_keyring
 from memory.services.keys.rotation import KeyStatus, Turn, begin_rotation, end_rotation, key_status
 from memory.services.keys.verification import verify_owner
 from memory.services.logins import owner_named
@@ -42,12 +43,14 @@ class Command(BaseCommand):
         )
         master = actions.add_parser("rotate-master", help="wrap the vault with another master key")
         master.add_argument("--abandon", action="store_true", help="give up a change that was interrupted")
+        moving = actions.add_parser("to-keyring", help="move the master key into the keyring of the system")
+        moving.add_argument("--keep-file", action="store_true", help="leave the generated file where it is")
         verify = actions.add_parser("verify", help=f"open stored texts; ends with {ATTENTION} when some do not open")
         verify.add_argument("--all", action="store_true", help="every row instead of a sample")
         verify.add_argument("--sample", type=int, default=SAMPLE, metavar="N", help=f"rows of a table; {SAMPLE}")
         for action in (status, rotate, verify):
             action.add_argument("--owner", metavar="LOGIN", help="one owner's; all owners' when left out")
-        for action in (status, rotate, master, verify):
+        for action in (status, rotate, master, moving, verify):
             action.add_argument("--json", action="store_true", help="as one JSON object")
 
     def handle(self, *args: Any, **options: Any) -> None:
@@ -56,6 +59,7 @@ class Command(BaseCommand):
             "status": self._status,
             "rotate": self._rotate,
             "rotate-master": self._rotate_master,
+            "to-keyring": self._to_keyring,
             "verify": self._verify,
         }
         with errors_for_operators():
@@ -126,6 +130,12 @@ class Command(BaseCommand):
             lines += [made.to_do] if made.to_do else []
             lines.append("Restart every process of Loci.")
         answer(self.stdout.write, value, as_json=options["json"], lines=lines)
+
+    def _to_keyring(self, options: dict[str, Any]) -> None:
+        moved = move_to_keyring(keep_file=options["keep_file"])
+        lines = [f"The master key is in the system's keyring, as '{moved.entry}' of the service 'loci'."]
+        lines += ["The generated file was overwritten and removed."] if moved.file_removed else []
+        answer(self.stdout.write, asdict(moved), as_json=options["json"], lines=[*lines, *moved.to_do])
 
     def _verify(self, options: dict[str, Any]) -> None:
         if not 1 <= options["sample"] <= MOST_SAMPLED:

@@ -140,6 +140,8 @@ class Command(BaseCommand):
 
     def _where_the_key_is(self) -> list[str]:
         path = serving.master_key_file()
+        if settings.MASTER_KEY_SOURCE == "keyring":
+            return ["The master key is in the system's keyring. Back that up: losing it loses every text."]
         if path is None:
             return ["The master key comes from the environment. Losing it loses every text."]
         return [f"The master key is {path}. Back it up apart from the data: losing it loses every text."]

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import secrets
 from dataclasses import dataclass
 from pathlib import Path
@@ -10,15 +9,20 @@ from typing import Final
 
 from django.conf import settings
 
+from memory.crypto.derivation import KEY_BYTES
 from memory.crypto.keyring import keyring
 from memory.errors import InvalidInput, KeysUnavailable
-from memory.providers.composition import vault_of, vault_used_before
-from memory.providers.master_key import FILE_NAME, master_key, new_master_key
+from memory.providers import system_keyring
+from memory.providers.composition import KEYRING, present_master_key, vault_of, vault_used_before
+from memory.providers.master_key import FILE_NAME, new_master_key
+from memory.providers.system_keyring import wipe
 from memory.providers.vault import WrappedVault, parse_master_key
 from memory.providers.vault_rewrapping import abandon, finish, in_charge, rewrap, unfinished
+from memory.services.keys.key_files import scrub, sync_directory
 
 STAGED_NAME: Final = f"{FILE_NAME}.new"
 TO_DO: Final = "Set LOCI_MASTER_KEY or LOCI_MASTER_KEY_FILE to the new key, and remove the old one."
+IN_KEYRING: Final = "The new master key is in the system's keyring. Back that up."
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,17 +38,22 @@ def replace_master_key() -> MasterReplaced:
     """Wrap everything in the vault with a new master key and refuse the old one from then on; may be repeated.
 
     The new one is LOCI_NEW_MASTER_KEY (or the file that LOCI_NEW_MASTER_KEY_FILE names). Where neither is given and
-    the old one is the generated file, a new one is generated beside it and takes its place.
+    the old one is the generated file or in the system's keyring, a new one is generated and takes its place.
 
     Raises:
         KeysUnavailable: a key is missing, wrong or unusable, or the vault does not open; the old key stays in charge.
         InvalidInput: the new key is the old one.
     """
+    if settings.MASTER_KEY_SOURCE == KEYRING:
+        return _replaced_in_keyring()
     staged = Path(settings.CONFIG_DIRECTORY) / STAGED_NAME
     if settings.NEW_MASTER_KEY:
-        new = vault_of(parse_master_key(settings.NEW_MASTER_KEY))
-        return MasterReplaced(_replaced(new), False, TO_DO)
-    if settings.MASTER_KEY:
+        if settings.MASTER_KEY_SOURCE == "file":
+            raise KeysUnavailable(
+                "LOCI_MASTER_KEY_SOURCE=file takes a generated key. Remove LOCI_NEW_MASTER_KEY, or choose `env`."
+            )
+        return MasterReplaced(_replaced(_vault_with(parse_master_key(settings.NEW_MASTER_KEY))), False, TO_DO)
+    if settings.MASTER_KEY or settings.MASTER_KEY_SOURCE == "env":
         raise KeysUnavailable("Give the new master key in LOCI_NEW_MASTER_KEY_FILE or LOCI_NEW_MASTER_KEY.")
     if not staged.exists():
         current = _current()
@@ -52,8 +61,7 @@ def replace_master_key() -> MasterReplaced:
         if unfinished(current):
             return MasterReplaced(_finished(current), False, "")
     try:
-        new = vault_of(new_master_key(staged))
-        entries = _replaced(new)
+        entries = _replaced(_vault_with(new_master_key(staged)))
         _put_in_place(staged)
     except OSError as error:
         raise KeysUnavailable("The new master key's file cannot be made or read. Check LOCI_CONFIG_DIR.") from error
@@ -66,7 +74,11 @@ def give_up_replacement() -> int:
     Raises:
         KeysUnavailable: the new master key is in charge already, so the change can only be finished.
     """
-    entries = abandon(_current())
+    current = _current()
+    begun = (current.find_check() or {}).get("next")
+    entries = abandon(current)
+    if begun is not None and settings.MASTER_KEY_SOURCE == KEYRING:
+        system_keyring.remove(begun)
     (Path(settings.CONFIG_DIRECTORY) / STAGED_NAME).unlink(missing_ok=True)
     return entries
 
@@ -90,8 +102,52 @@ def _finished(vault: WrappedVault) -> int:
 def _current() -> WrappedVault:
     if not vault_used_before():
         raise KeysUnavailable("The key vault is empty, so there is nothing to wrap anew.")
-    given = settings.MASTER_KEY
-    return vault_of(master_key(given, config_directory=settings.CONFIG_DIRECTORY, used_before=vault_used_before))
+    return _vault_with(present_master_key())
+
+
+def _vault_with(key: bytearray) -> WrappedVault:
+    """Give the vault with a key, which is overwritten."""
+    vault = vault_of(key)
+    wipe(key)
+    return vault
+
+
+def _replaced_in_keyring() -> MasterReplaced:
+    """Put a new key beside the old one in the keyring before anything is wrapped by it, and remove the old one last.
+
+    Killed in between, the next call goes on. Killed just before its end, the old key's entry stays: it opens nothing
+    but older copies of the vault.
+    """
+    current = _current()
+    current.verify()
+    check = current.find_check() or {}
+    begun = check.get("next")
+    if begun is None and unfinished(current):
+        return MasterReplaced(_finished(current), False, IN_KEYRING)
+    key = _key_for_keyring(begun)
+    new = vault_of(key)
+    if in_charge(new):
+        raise InvalidInput("The new master key is the one in charge already.", code="keys.same")
+    system_keyring.store(new.wrapping.check_value, key)
+    wipe(key)
+    entries = rewrap(current, new)
+    keyring().forget()
+    system_keyring.remove(str(check["check"]))
+    return MasterReplaced(entries, False, IN_KEYRING)
+
+
+def _key_for_keyring(begun: str | None) -> bytearray:
+    if settings.NEW_MASTER_KEY:
+        return parse_master_key(settings.NEW_MASTER_KEY)
+    if begun is None:
+        return bytearray(secrets.token_bytes(KEY_BYTES))
+    found = system_keyring.find(begun)
+    if found is None:
+        raise KeysUnavailable(
+            "A change to a new master key has begun whose key is not in the keyring. Give that one in "
+            "LOCI_NEW_MASTER_KEY_FILE, or give the change up with `keys rotate-master --abandon`. Nothing was changed."
+        )
+    return found
 
 
 def _put_in_place(staged: Path) -> None:
@@ -99,13 +155,6 @@ def _put_in_place(staged: Path) -> None:
     path = staged.with_name(FILE_NAME)
     former = path.open("r+b") if path.exists() else None
     staged.replace(path)
-    directory = os.open(path.parent, os.O_RDONLY)
-    try:
-        os.fsync(directory)
-    finally:
-        os.close(directory)
+    sync_directory(path.parent)
     if former is not None:
-        with former:
-            former.write(secrets.token_bytes(os.fstat(former.fileno()).st_size))
-            former.flush()
-            os.fsync(former.fileno())
+        scrub(former)
