@@ -1,28 +1,33 @@
-"""`manage.py agent`: list agents and their keys, create agents and keys, pause, resume, revoke."""
+"""`manage.py agent`: list agents and their keys, create agents and keys, pause, resume, revoke, tokens, trust."""
 
 from __future__ import annotations
 
 from argparse import ArgumentParser
 from datetime import datetime
-from typing import Any
+from typing import Any, Final
 from uuid import UUID
 
 from django.core.management.base import BaseCommand
 
+from memory.crypto.capabilities import RANKS
 from memory.errors import InvalidInput, NotFound
 from memory.management.answers import answer, errors_for_operators
 from memory.models import Agent, AgentKey
 from memory.services.actors import UNSET, Actor, Permission, person
 from memory.services.agents import create_agent, create_key, list_agents, list_keys, pause_agent, revoke_key
+from memory.services.bus.capabilities import Grant, end_capabilities, issue_capability
+from memory.services.bus.trusting import set_trust
 from memory.services.clock import now
 from memory.services.logins import owner_named
 from memory.text.limits import checked_moment
+
+UNSET_TRUST: Final = "unset"
 
 
 class Command(BaseCommand):
     """Look after the agents of an owner and the keys they come with."""
 
-    help = "List agents, create agents and keys, pause and resume agents, revoke keys."
+    help = "List agents, create agents and keys, pause and resume agents, revoke keys; tokens for the bus, and trust."
     requires_system_checks: list[str] = []
 
     def add_arguments(self, parser: ArgumentParser) -> None:
@@ -34,7 +39,9 @@ class Command(BaseCommand):
         pausing = actions.add_parser("pause", help="stop an agent's keys from working for a while")
         resuming = actions.add_parser("resume", help="let a paused agent's keys work again")
         revoking = actions.add_parser("revoke", help="stop a key from working for good")
-        for action in (creating, key, pausing, resuming):
+        capability = actions.add_parser("capability", help="issue a token for the bus, or end all of an agent's")
+        trusting = actions.add_parser("trust", help="say how far what an agent says is trusted")
+        for action in (creating, key, pausing, resuming, capability, trusting):
             action.add_argument("agent", metavar="AGENT", help="name or id of the agent")
         revoking.add_argument("key", metavar="KEY", help="id of the key, or its beginning loci_…")
         for action in (creating, key):
@@ -46,8 +53,15 @@ class Command(BaseCommand):
                 f"writes and deletes memories: {', '.join(Permission)}",
             )
             action.add_argument("--default-scope", help="where its memories go: owner, agent, squad:ID or project:ID")
+        for action in (creating, key, capability):
             action.add_argument("--expires", help="when it stops working, in UTC: 2030-01-31 or 2030-01-31T12:00:00Z")
-        for action in (listing, creating, key, pausing, resuming, revoking):
+        capability.add_argument("--max-scope", choices=list(RANKS), help="the widest scope, owner when left out")
+        capability.add_argument("--max-importance", type=float, metavar="NUMBER", help="0 to 1, 1 when left out")
+        capability.add_argument("--rate", type=int, metavar="N", help="messages within an hour, 50 when left out")
+        capability.add_argument("--read-only", action="store_true", help="for reading, not for publishing")
+        capability.add_argument("--end", action="store_true", help="end all tokens of the agent instead")
+        trusting.add_argument("trust", metavar="TRUST", help="0 to 1, or unset to take it back")
+        for action in (listing, creating, key, pausing, resuming, revoking, capability, trusting):
             action.add_argument("--owner", metavar="LOGIN", help="the owner's login, where there are several owners")
             action.add_argument("--json", action="store_true", help="as one JSON object")
 
@@ -60,6 +74,8 @@ class Command(BaseCommand):
             "pause": self._pause,
             "resume": self._pause,
             "revoke": self._revoke,
+            "capability": self._capability,
+            "trust": self._trust,
         }
         with errors_for_operators():
             if options.get("expires") is not None:
@@ -71,8 +87,10 @@ class Command(BaseCommand):
         value, lines = [], []
         for agent in list_agents(actor=actor):
             keys = [_described(key) for key in list_keys(actor=actor, agent_id=agent.pk)]
-            value.append({"id": agent.pk, "name": agent.name, "paused": agent.paused_at is not None, "keys": keys})
-            lines.append(f"{agent.name}{'  (paused)' if agent.paused_at else ''}  {agent.pk}")
+            paused = agent.paused_at is not None
+            value.append({"id": agent.pk, "name": agent.name, "paused": paused, "trust": agent.trust, "keys": keys})
+            trust = "" if agent.trust is None else f"  (trust {agent.trust:g})"
+            lines.append(f"{agent.name}{'  (paused)' if paused else ''}{trust}  {agent.pk}")
             lines += [f"  {key['beginning']}…  {key['label']}  {key['state']}  {key['id']}" for key in keys]
         answer(self.stdout.write, {"agents": value}, as_json=options["json"], lines=lines or ["There are no agents."])
 
@@ -108,6 +126,46 @@ class Command(BaseCommand):
         key_id = _key_id(actor, options["key"])
         revoke_key(actor=actor, key_id=key_id)
         answer(self.stdout.write, {"revoked": key_id}, as_json=options["json"], lines=[f"Key {key_id} is revoked."])
+
+    def _capability(self, actor: Actor, options: dict[str, Any]) -> None:
+        agent = _agent(actor, options["agent"])
+        if options["end"]:
+            end_capabilities(actor=actor, agent_id=agent.pk)
+            value: dict[str, Any] = {"agent_id": agent.pk, "name": agent.name, "ended": True}
+            lines = [f"All tokens of {agent.name} have ended."]
+        else:
+            grant = Grant(
+                max_scope=options["max_scope"],
+                max_importance=options["max_importance"],
+                can_publish=False if options["read_only"] else None,
+                publish_rate=options["rate"],
+                expires_at=options["expires"],
+            )
+            issued = issue_capability(actor=actor, agent_id=agent.pk, grant=grant)
+            expires_at = issued.capability.expires_at
+            value = {"agent_id": agent.pk, "name": agent.name, "token": issued.token, "expires_at": expires_at}
+            lines = [f"Token of {agent.name} until {expires_at:%Y-%m-%d %H:%M} UTC, shown once: {issued.token}"]
+        answer(self.stdout.write, value, as_json=options["json"], lines=lines)
+
+    def _trust(self, actor: Actor, options: dict[str, Any]) -> None:
+        agent = set_trust(
+            actor=actor, agent_id=_agent(actor, options["agent"]).pk, trust=_trust_value(options["trust"])
+        )
+        said = "Nobody has said how far" if agent.trust is None else f"To {agent.trust:g} of 1"
+        value = {"agent_id": agent.pk, "name": agent.name, "trust": agent.trust}
+        lines = [f"{said} {agent.name} is trusted."]
+        answer(self.stdout.write, value, as_json=options["json"], lines=lines)
+
+
+def _trust_value(text: str) -> float | None:
+    if text.casefold() == UNSET_TRUST:
+        return None
+    try:
+        return float(text)
+    except ValueError:
+        raise InvalidInput(
+            f"TRUST is a number from 0 to 1, or {UNSET_TRUST}. Nothing was changed.", code="trust.out_of_range"
+        ) from None
 
 
 def _words(given: list[str]) -> list[str]:

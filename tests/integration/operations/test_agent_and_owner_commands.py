@@ -10,10 +10,12 @@ from typing import Any
 import pytest
 from django.core.management import CommandError, call_command
 
-from memory.errors import NotAuthenticated
-from memory.models import Owner, User
+from memory.errors import CapabilityRefused, NotAuthenticated
+from memory.models import Owner, User, owner_scope
 from memory.services.actors import Actor, Permission
 from memory.services.agents import authenticate, list_agents
+from memory.services.bus.capabilities import presented
+from memory.services.clock import now
 
 
 def typed(*arguments: str) -> str:
@@ -75,6 +77,51 @@ class TestAgent:
             authenticate(key)
         assert not answered("agent", "resume", "Scribe")["paused"]
         assert authenticate(key)
+
+    def test_a_token_for_the_bus(self, alice: Actor) -> None:
+        scribe = authenticate(answered("agent", "create", "Scribe")["key"])
+        usual = answered("agent", "capability", "Scribe")["token"]
+        narrow = ["--max-scope", "squad", "--max-importance", "0.5", "--rate", "3", "--read-only"]
+        token = answered("agent", "capability", "scribe", *narrow)["token"]
+        assert "locicap1_" in typed("agent", "capability", "Scribe", *narrow)
+        with owner_scope(alice.owner_id):
+            found = presented(actor=scribe, token=token, moment=now())
+            assert presented(actor=scribe, token=usual, moment=now()).can_publish
+        assert (found.max_scope, found.max_importance, found.publish_rate, found.can_publish) == (
+            "squad",
+            0.5,
+            3,
+            False,
+        )
+        assert answered("agent", "capability", "Scribe", "--end")["ended"]
+        with owner_scope(alice.owner_id), pytest.raises(CapabilityRefused):
+            presented(actor=scribe, token=token, moment=now())
+
+    @pytest.mark.parametrize(
+        ("limit", "code"),
+        [
+            (["--expires", "2001-01-01"], "date.past"),
+            (["--expires", "2099-01-01"], "expires_at.out_of_range"),
+            (["--rate", "0"], "publish_rate.out_of_range"),
+            (["--max-importance", "2"], "max_importance.out_of_range"),
+        ],
+        ids=["past", "far", "rate", "importance"],
+    )
+    def test_a_token_out_of_bounds(self, alice: Actor, limit: list[str], code: str) -> None:
+        typed("agent", "create", "Scribe")
+        with pytest.raises(CommandError, match=code):
+            typed("agent", "capability", "Scribe", *limit)
+
+    def test_trust(self, alice: Actor) -> None:
+        typed("agent", "create", "Scribe")
+        assert answered("agent", "trust", "Scribe", "0.75")["trust"] == 0.75
+        assert answered("agent", "list")["agents"][0]["trust"] == 0.75
+        assert "trust 0.75" in typed("agent", "list")
+        assert answered("agent", "trust", "Scribe", "unset")["trust"] is None
+        assert "trust" not in typed("agent", "list")
+        for value in ("1.5", "much", "nan", "-0.1"):
+            with pytest.raises(CommandError, match=r"trust\.out_of_range"):
+                typed("agent", "trust", "Scribe", value)
 
     @pytest.mark.parametrize("by", ["id", "beginning", "whole"])
     def test_revoking(self, alice: Actor, by: str) -> None:
