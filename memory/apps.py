@@ -13,18 +13,20 @@ class MemoryConfig(AppConfig):
     verbose_name = "Memory"
 
     def ready(self) -> None:
-        """Install the keyring and the record of what leaves, and give the job queue its own signing key."""
+        """Install the keyring, the records of what leaves and who logs in, and the job queue's own signing key."""
         from django_q.conf import Conf
 
         from memory.providers import composition
         from memory.providers.outbound import recording
         from memory.services import outbound
+        from memory.services.audit import sign_ins
         from memory.services.purge.registry import announce
 
         Conf.SECRET_KEY = settings.QUEUE_SIGNING_KEY
         composition.install_keyring()
         recording.install(outbound.note)
         announce(_register_purge_targets)
+        sign_ins.connect()
 
 
 def _register_purge_targets() -> None:

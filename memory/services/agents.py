@@ -19,6 +19,7 @@ from memory.crypto.keyring import keyring
 from memory.errors import Conflict, InvalidInput, NotAuthenticated, NotFound
 from memory.models import Agent, AgentGroup, AgentKey, GroupKind, GroupMembership, Visibility, owner_scope
 from memory.services.actors import AGENT_DEFAULT, UNSET, Actor, Permission, write_target
+from memory.services.audit.recording import record
 from memory.services.clock import now
 from memory.text import limits
 
@@ -45,6 +46,7 @@ def create_agent(*, actor: Actor, name: str) -> Agent:
         try:
             with transaction.atomic():
                 agent: Agent = Agent.objects.create(name=name, name_hash=name_hash)
+                _record(actor, "create", "agent", agent.pk)
                 return agent
         except IntegrityError as error:
             raise Conflict("An agent of this name exists already.", code="agent.taken") from error
@@ -64,6 +66,7 @@ def pause_agent(*, actor: Actor, agent_id: UUID, paused: bool) -> Agent:
         agent = _agent(agent_id)
         agent.paused_at = now() if paused else None
         agent.save(update_fields=["paused_at"])
+        _record(actor, "pause" if paused else "resume", "agent", agent.pk)
         return agent
 
 
@@ -100,9 +103,13 @@ def set_membership(*, actor: Actor, group_id: UUID, agent_id: UUID, member: bool
         if not AgentGroup.objects.filter(pk=group_id).exists():
             raise NotFound("There is no such squad or project here.")
         if member:
-            GroupMembership.objects.get_or_create(owner_id=actor.owner_id, group_id=group_id, agent_id=agent_id)
+            _, changed = GroupMembership.objects.get_or_create(
+                owner_id=actor.owner_id, group_id=group_id, agent_id=agent_id
+            )
         else:
-            GroupMembership.objects.filter(group_id=group_id, agent_id=agent_id).delete()
+            changed = GroupMembership.objects.filter(group_id=group_id, agent_id=agent_id).delete()[0] > 0
+        if changed:
+            _record(actor, "join" if member else "leave", "group", group_id, reason=f"agent:{agent_id}")
 
 
 def create_key(
@@ -161,6 +168,7 @@ def create_key(
         )
         key.proof = _proof(key)
         key.save(force_insert=True)
+        _record(actor, "create", "key", key.pk, reason=f"agent:{agent.pk}")
     return NewKey(key.pk, secret)
 
 
@@ -178,7 +186,8 @@ def revoke_key(*, actor: Actor, key_id: UUID) -> None:
     with owner_scope(actor.owner_id):
         if not AgentKey.objects.filter(pk=key_id).exists():
             raise NotFound("There is no key with this id here.")
-        AgentKey.objects.filter(pk=key_id, revoked_at=None).update(revoked_at=now())
+        if AgentKey.objects.filter(pk=key_id, revoked_at=None).update(revoked_at=now()):
+            _record(actor, "revoke", "key", key_id)
 
 
 def authenticate(secret: str) -> Actor:
@@ -216,6 +225,11 @@ def authenticate(secret: str) -> Actor:
             default_group_id=key.default_group_id,
             groups=_groups(agent.pk),
         )
+
+
+def _record(actor: Actor, verb: str, kind: str, object_id: UUID, *, reason: str = "") -> None:
+    """Record who has changed what agents may do, within the owner's scope."""
+    record(actor=actor.label, verb=verb, object_kind=kind, object_id=object_id, reason=reason, at=now())
 
 
 def _proof(key: AgentKey) -> bytes:

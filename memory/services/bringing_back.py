@@ -12,6 +12,7 @@ from memory.errors import InvalidInput, LociError, NotFound
 from memory.graph.labels import SINGLE_VALUED
 from memory.models import AuditEvent, Memory, Relation, Status, owner_scope
 from memory.services.actors import Actor, Permission
+from memory.services.audit.recording import record
 from memory.services.clock import now
 from memory.services.features import require_memory
 from memory.services.graph.writing import change_graph
@@ -118,13 +119,13 @@ def _believe_again(actor: Actor, moments: set[datetime], run_id: UUID) -> int:
                 row.save(update_fields=["retracted_at", "last_seen"])
                 back += 1
         if back:
-            AuditEvent.objects.create(
+            record(
                 actor=actor.label,
                 verb="restore",
                 object_kind="relation",
                 object_id=run_id,
                 count=back,
-                created_at=moment,
+                at=moment,
             )
         return back
 

@@ -18,11 +18,12 @@ from django.db.models import Q
 from memory.consolidation.asking import Asking, Unanswered
 from memory.consolidation.summarising import MOST_CHARACTERS, Passage, Sentence, choose
 from memory.errors import Conflict, InvalidInput, NotFound
-from memory.models import AuditEvent, EdgeKind, Kind, Memory, MemoryEdge, Role, Status, SummaryLevel, Tier, owner_scope
+from memory.models import EdgeKind, Kind, Memory, MemoryEdge, Role, Status, SummaryLevel, Tier, owner_scope
 from memory.ports.outbound import on_behalf_of
 from memory.privacy import injection
 from memory.services.actors import UNSET, Actor, Permission, Target, read_scopes
 from memory.services.audit.reading import reads
+from memory.services.audit.recording import record
 from memory.services.bringing_back import restore_memories
 from memory.services.clock import now
 from memory.services.consolidation.choices import tools_of
@@ -358,12 +359,12 @@ def undo_compression(*, actor: Actor, summary_id: UUID) -> Undone:
 
 
 def _audit(actor: Actor, verb: str, summary_id: UUID, count: int, moment: datetime) -> None:
-    AuditEvent.objects.create(
+    record(
         actor=actor.label,
         verb=verb,
         object_kind="memory",
         object_id=summary_id,
         reason=REASON,
         count=count,
-        created_at=moment,
+        at=moment,
     )

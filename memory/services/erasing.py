@@ -8,7 +8,8 @@ from uuid import UUID
 
 from django.db import transaction
 
-from memory.models import AuditEvent, Memory, MemorySource, Status
+from memory.models import Memory, MemorySource, Status
+from memory.services.audit.recording import record
 from memory.services.consolidation.derived import summaries_quoting
 from memory.services.graph.erasing import forget_in_graph
 from memory.services.graph.merge_erasing import forget_merges
@@ -54,14 +55,14 @@ def erase_memories(
     forget_reviews(gone)
     close_remains(gone, of_stated=of_stated)
     Memory.objects.filter(pk__in=gone).delete()
-    AuditEvent.objects.create(
+    record(
         actor=actor,
         verb="erase",
         object_kind="memory",
         object_id=event_id,
         reason=reason,
         count=len(gone),
-        created_at=at,
+        at=at,
     )
     return gone
 

@@ -12,6 +12,7 @@ from uuid import UUID
 from memory.errors import InvalidInput
 from memory.models import Memory, owner_scope
 from memory.services.actors import Actor, Permission
+from memory.services.audit.recording import record
 from memory.services.clock import now
 from memory.services.features import require_memory
 from memory.services.graph.exporting import graph_parts, readable_memories
@@ -58,6 +59,8 @@ def _pieces(actor: Actor, form: str) -> Iterator[str]:
     with owner_scope(actor.owner_id):
         total = readable_memories(actor).count()
         labels = {row.pk: row.label for row in own_sessions(actor)}
+        # Before the first piece goes out; how far the caller reads, nobody knows.
+        record(actor=actor.label, verb="export", object_kind="memories", reason=form, count=total, at=now())
     head: dict[str, Any] = {"exportedAt": _moment(now()), "source": SEED_SOURCE, "totalMemories": total}
     if form == "loci":
         head = {"format": FORMAT, **head}

@@ -17,8 +17,9 @@ from django.db.models import Q, QuerySet
 from memory.crypto.keyring import keyring
 from memory.errors import InvalidInput, PermissionRefused
 from memory.ids import new_id
-from memory.models import AuditEvent, Memory, MemorySource, PurgeSubject, Status, Tier, owner_scope
+from memory.models import Memory, MemorySource, PurgeSubject, Status, Tier, owner_scope
 from memory.services.actors import Actor, Permission
+from memory.services.audit.recording import record
 from memory.services.clock import now
 from memory.services.erasing import erase_memories, would_go_with
 from memory.services.features import require_memory
@@ -280,14 +281,14 @@ def _archive(work: _Work, ids: Sequence[UUID], reason: str) -> None:
 def _audit(work: _Work, verb: str, reason: str, count: int) -> None:
     if not count:
         return
-    AuditEvent.objects.create(
+    record(
         actor=work.actor.label,
         verb=verb,
         object_kind="memory",
         object_id=work.purged.id,
         reason=reason,
         count=count,
-        created_at=work.moment,
+        at=work.moment,
     )
 
 

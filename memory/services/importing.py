@@ -11,6 +11,8 @@ from memory.crypto.keyring import keyring
 from memory.errors import InvalidInput, LociError, TooLarge
 from memory.models import Kind, Memory, Status, owner_scope
 from memory.services.actors import UNSET, Actor, Permission, write_target
+from memory.services.audit.recording import record
+from memory.services.clock import now
 from memory.services.drafts import Draft, content_hash
 from memory.services.exporting import FORMAT, FORMER, from_ten
 from memory.services.features import require_memory
@@ -79,6 +81,8 @@ def import_document(*, actor: Actor, document: Any, scope: Any = UNSET) -> Impor
     refuse_unusable(graph)
     skills = document.get("skills", []) if form == FORMAT else []
     refuse_unusable_skills(skills)
+    with owner_scope(actor.owner_id):
+        record(actor=actor.label, verb="import", object_kind="memories", count=len(items), at=now())
     result = Imported()
     found = _Sorted()
     for index, item in enumerate(items):

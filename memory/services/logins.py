@@ -11,6 +11,7 @@ from django.core.exceptions import ValidationError
 
 from memory.errors import InvalidInput, NotFound
 from memory.models import Owner, User
+from memory.services.audit.sign_ins import OPERATOR, record_sign_in
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,6 +48,7 @@ def set_password(*, username: str, password: str) -> None:
         raise InvalidInput(" ".join(error.messages), code="account.invalid") from error
     user.set_password(password)
     user.save(update_fields=["password"])
+    record_sign_in(user, "password", actor=OPERATOR)
 
 
 def owner_named(username: str | None) -> UUID:

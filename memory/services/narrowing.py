@@ -15,7 +15,6 @@ from django.db import IntegrityError, transaction
 from django.db.models import Q
 
 from memory.models import (
-    AuditEvent,
     EntityMention,
     GraphEvidence,
     Memory,
@@ -31,6 +30,7 @@ from memory.models import (
 )
 from memory.models.encrypted import reseal
 from memory.services.actors import Actor, Target, written_scope
+from memory.services.audit.recording import record
 from memory.services.consolidation.derived import made_here, summaries_quoting
 from memory.services.erasing import erase_memories
 from memory.services.graph.entities import mention
@@ -116,9 +116,9 @@ def take_along(row: Memory, drawn: Sequence[UUID], *, left: UUID, target: Target
         row.extracted_at = None
         row.save(update_fields=["extracted_at"])
     if rows:
-        AuditEvent.objects.create(
+        record(
             actor=actor.label, verb="narrow", object_kind="memory", object_id=row.pk, reason=REASON, count=len(rows),
-            created_at=at,
+            at=at,
         )  # fmt: skip
 
 

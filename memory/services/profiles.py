@@ -12,6 +12,7 @@ from memory.errors import InvalidInput
 from memory.models import Owner, OwnerSettings, ProfileOverride, owner_scope
 from memory.recall.profiles import SHIPPED, RecallProfile, shipped, with_changes
 from memory.services.actors import Actor, Permission
+from memory.services.audit.recording import record
 from memory.services.clock import now
 
 
@@ -66,6 +67,7 @@ def change_profile(*, actor: Actor, name: str, changes: Mapping[str, Any]) -> di
         changed = with_changes(base, values)
         version = (newest.version if newest else 0) + 1
         ProfileOverride.objects.create(profile=name, version=version, values=values, created_at=now())
+        record(actor=actor.label, verb="change", object_kind="profile", reason=name, at=now())
     return describe(changed, version=version)
 
 
@@ -80,6 +82,7 @@ def reset_profile(*, actor: Actor, name: str) -> dict[str, Any]:
             return describe(base, version=newest.version if newest else 0)
         version = newest.version + 1
         ProfileOverride.objects.create(profile=name, version=version, values={}, created_at=now())
+        record(actor=actor.label, verb="reset", object_kind="profile", reason=name, at=now())
     return describe(base, version=version)
 
 

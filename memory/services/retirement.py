@@ -11,8 +11,9 @@ from django.db.models import Min
 from memory.crypto.keyring import keyring
 from memory.errors import Conflict
 from memory.ids import new_id
-from memory.models import AuditEvent, DueWork, Memory, MemoryVersion, PurgeSubject, Status, owner_scope
+from memory.models import DueWork, Memory, MemoryVersion, PurgeSubject, Status, owner_scope
 from memory.services.actors import Actor, Permission
+from memory.services.audit.recording import record
 from memory.services.changes import add_to_indexes, draft_of, save_unique
 from memory.services.clock import now
 from memory.services.drafts import make_ready
@@ -189,9 +190,7 @@ def archive_expired(*, owner_id: UUID, at: datetime) -> tuple[int, datetime | No
         for row in rows:
             _retire(row, Status.ARCHIVED, "expired")
         if rows:
-            AuditEvent.objects.create(
-                actor="system", verb="archive", object_kind="memory", reason="expired", count=len(rows), created_at=at
-            )
+            record(actor="system", verb="archive", object_kind="memory", reason="expired", count=len(rows), at=at)
         return len(rows), live.aggregate(first=Min("expires_at"))["first"]
 
 
@@ -212,6 +211,4 @@ def _retire(row: Memory, status: str, reason: str) -> None:
 
 
 def _audit(actor: Actor, verb: str, row: Memory, reason: str) -> None:
-    AuditEvent.objects.create(
-        actor=actor.label, verb=verb, object_kind="memory", object_id=row.pk, reason=reason, created_at=now()
-    )
+    record(actor=actor.label, verb=verb, object_kind="memory", object_id=row.pk, reason=reason, at=now())

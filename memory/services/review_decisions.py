@@ -12,7 +12,6 @@ from uuid import UUID
 from memory.crypto.keyring import keyring
 from memory.errors import Conflict, InvalidInput, LociError
 from memory.models import (
-    AuditEvent,
     EntitiesApart,
     Entity,
     EntityMerge,
@@ -22,6 +21,7 @@ from memory.models import (
     owner_scope,
 )
 from memory.services.actors import Actor, Permission
+from memory.services.audit.recording import record
 from memory.services.clock import now
 from memory.services.features import require_memory
 from memory.services.graph.merging import merge_two
@@ -248,9 +248,7 @@ def _decide(actor: Actor, row: ReviewItem, state: ReviewState, verb: str, moment
         row.snoozed_until = None
     row.version += 1
     row.save()
-    AuditEvent.objects.create(
-        actor=actor.label, verb=verb, object_kind="review", object_id=row.pk, reason=row.kind, created_at=moment
-    )
+    record(actor=actor.label, verb=verb, object_kind="review", object_id=row.pk, reason=row.kind, at=moment)
     return shown(actor, [row], at=moment)[0]
 
 

@@ -8,6 +8,7 @@ from typing import Any
 from memory.errors import Conflict, InvalidInput
 from memory.models import DueWork, OwnerSettings, owner_scope
 from memory.services.actors import Actor, Permission
+from memory.services.audit.recording import record
 from memory.services.clock import now
 from memory.services.settings_table import CONSOLIDATION, OWNER_SETTINGS
 from memory.services.writing import call_for_work
@@ -60,6 +61,7 @@ def change_settings(*, actor: Actor, changes: Mapping[str, Any], version: int | 
         row.values = {name: value for name, value in values.items() if value is not None}
         row.version += 1
         row.save()
+        record(actor=actor.label, verb="change", object_kind="settings", reason=_named(changes), at=now())
         if any(OWNER_SETTINGS[name].group in CONSOLIDATION for name in changes):
             # What is due, and when, depends on them; a worker looks anew.
             call_for_work(DueWork.CONSOLIDATE, due_at=now())
@@ -67,3 +69,8 @@ def change_settings(*, actor: Actor, changes: Mapping[str, Any], version: int | 
             # What was stored before is looked at too.
             call_for_work(DueWork.CLASSIFY, due_at=now())
         return current_settings()
+
+
+def _named(changes: Mapping[str, Any]) -> str:
+    """Name what was changed: the setting, or how many."""
+    return next(iter(changes)) if len(changes) == 1 else f"{len(changes)} settings"

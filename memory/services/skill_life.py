@@ -10,9 +10,10 @@ from uuid import UUID
 
 from memory.consolidation.skills import DEMOTED, PROMOTED, Numbers, after_use, trust_of
 from memory.errors import Conflict, InvalidInput, InvalidScope
-from memory.models import AuditEvent, Memory, Skill, SkillDependency, SkillState, Status, owner_scope
+from memory.models import Memory, Skill, SkillDependency, SkillState, Status, owner_scope
 from memory.services.actors import Actor, Permission
 from memory.services.audit.reading import reads
+from memory.services.audit.recording import record
 from memory.services.clock import now
 from memory.services.features import require_memory
 from memory.services.graph.turn import take_turn_for
@@ -85,9 +86,7 @@ def _move(actor: Actor, skill_id: UUID, moves: Mapping[str, SkillState], verb: s
 def _set_state(actor: Actor, row: Skill, state: SkillState, verb: str, moment: datetime) -> None:
     row.state, row.trust, row.updated_at = state, trust_of(row.origin, state), moment
     save_skill(row)
-    AuditEvent.objects.create(
-        actor=actor.label, verb=verb, object_kind="skill", object_id=row.pk, reason=str(state), created_at=moment
-    )
+    record(actor=actor.label, verb=verb, object_kind="skill", object_id=row.pk, reason=str(state), at=moment)
 
 
 def record_use(*, actor: Actor, skill_id: UUID, success: bool) -> Standing:

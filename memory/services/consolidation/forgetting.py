@@ -21,7 +21,8 @@ from memory.consolidation.policies import (
     policy_named,
 )
 from memory.consolidation.strength import FADED, STRENGTH, strength_parameters
-from memory.models import AuditEvent, Memory, OwnerActivity, Relation, Status, owner_scope
+from memory.models import Memory, OwnerActivity, Relation, Status, owner_scope
+from memory.services.audit.recording import record
 from memory.services.consolidation.situation import MADE_HERE, UNHEARD
 from memory.services.consolidation.stages import SKIPPED, StageContext, StageReport
 from memory.services.graph.turn import take_turn_for
@@ -223,14 +224,14 @@ def _audit(context: StageContext, verb: str, kind: str, count: int) -> None:
     """Write one row of audit for a batch, under the id of the run, by which it can be taken back."""
     if not count:
         return
-    AuditEvent.objects.create(
+    record(
         actor=context.actor.label,
         verb=verb,
         object_kind=kind,
         object_id=context.run_id,
         reason=REASON,
         count=count,
-        created_at=context.moment,
+        at=context.moment,
     )
 
 

@@ -10,7 +10,6 @@ from uuid import UUID
 
 from memory.consolidation.skills import ALIKE, similarity, trust_of
 from memory.models import (
-    AuditEvent,
     EdgeKind,
     Memory,
     Skill,
@@ -20,6 +19,7 @@ from memory.models import (
     Status,
     owner_scope,
 )
+from memory.services.audit.recording import record
 from memory.services.consolidation.derived import link
 from memory.services.consolidation.stages import StageContext, StageReport
 from memory.services.graph.writing import change_graph
@@ -88,13 +88,13 @@ def _merge(context: StageContext, kept_id: UUID, source_id: UUID) -> bool:
         target=target_of_skill(kept),
         moment=context.moment,
     )
-    AuditEvent.objects.create(
+    record(
         actor=context.actor.label,
         verb="merge",
         object_kind="skill",
         object_id=source.pk,
         reason="alike",
-        created_at=context.moment,
+        at=context.moment,
     )
     return True
 

@@ -13,7 +13,6 @@ from memory.crypto.keyring import keyring
 from memory.errors import Conflict, InvalidInput
 from memory.graph.names import canonical, name_hash
 from memory.models import (
-    AuditEvent,
     CausalLink,
     Entity,
     EntityMention,
@@ -28,6 +27,7 @@ from memory.models import (
 )
 from memory.services.actors import Actor, Permission
 from memory.services.audit.reading import reads, rows_of
+from memory.services.audit.recording import record
 from memory.services.clock import now
 from memory.services.features import require_memory
 from memory.services.graph.entities import MOST_ALIASES, visible_entity
@@ -71,9 +71,7 @@ def change_entity(*, actor: Actor, entity_id: UUID, changes: Mapping[str, Any]) 
         _refuse_taken(actor, row)
         row.save()
         name_anew(row, keyring().of(actor.owner_id))
-        AuditEvent.objects.create(
-            actor=actor.label, verb="change", object_kind="entity", object_id=row.pk, created_at=moment
-        )
+        record(actor=actor.label, verb="change", object_kind="entity", object_id=row.pk, at=moment)
         return row
 
 
@@ -100,13 +98,13 @@ def delete_entity(*, actor: Actor, entity_id: UUID) -> int:
         for end in ("cause_entity", "effect_entity"):
             CausalLink.objects.filter(**{f"{end}_id": row.pk}).update(**{f"{end}_id": None})
         row.delete()
-        AuditEvent.objects.create(
+        record(
             actor=actor.label,
             verb="delete",
             object_kind="entity",
             object_id=entity_id,
             count=1 + gone,
-            created_at=moment,
+            at=moment,
         )
         return gone
 

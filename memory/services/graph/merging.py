@@ -16,7 +16,6 @@ from memory.errors import Conflict, InvalidInput, NotFound, TooLarge
 from memory.graph.labels import SINGLE_VALUED, label_hash
 from memory.graph.names import canonical, name_hash
 from memory.models import (
-    AuditEvent,
     CausalLink,
     EntitiesApart,
     Entity,
@@ -31,6 +30,7 @@ from memory.models import (
 )
 from memory.services.actors import Actor, Permission
 from memory.services.audit.reading import reads
+from memory.services.audit.recording import record
 from memory.services.clock import now
 from memory.services.features import require_memory
 from memory.services.graph.entities import visible_entity
@@ -109,9 +109,7 @@ def merge_two(
         work.record["kept_after"] = recorded(work.kept)
         row.record = work.record
         row.save(force_insert=True)
-        AuditEvent.objects.create(
-            actor=actor.label, verb="merge", object_kind="entity", object_id=kept.pk, reason=rule, created_at=moment
-        )
+        record(actor=actor.label, verb="merge", object_kind="entity", object_id=kept.pk, reason=rule, at=moment)
         return row
 
 
