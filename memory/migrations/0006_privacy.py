@@ -270,6 +270,12 @@ class Migration(migrations.Migration):
             field=models.DateTimeField(blank=True, editable=False, null=True),
         ),
         migrations.AddIndex(
+            model_name="memory",
+            index=models.Index(
+                condition=models.Q(("reply_to__isnull", False)), fields=["owner", "reply_to"], name="memory_by_reply"
+            ),
+        ),
+        migrations.AddIndex(
             model_name="auditevent",
             index=models.Index(condition=models.Q(("sealed_in", None)), fields=["owner", "id"], name="audit_unsealed"),
         ),

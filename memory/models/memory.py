@@ -122,6 +122,8 @@ class Memory(TenantModel):
             ),
             models.Index(fields=["owner", "expires_at"], condition=Q(expires_at__isnull=False), name="memory_expiring"),
             models.Index(fields=["owner", "erase_at"], condition=Q(erase_at__isnull=False), name="memory_erasing"),
+            # For the database, which looks for replies to each memory that is deleted.
+            models.Index(fields=["owner", "reply_to"], condition=Q(reply_to__isnull=False), name="memory_by_reply"),
         ]
 
     @property

@@ -24,6 +24,7 @@ from bench import (
     locomo,
     personas,
     pii,
+    purge,
     quality,
     relevance,
     report,
@@ -89,6 +90,9 @@ class Command(BaseCommand):
             one.add_argument("--misses", action="store_true", help="show what of the tuned half was read wrongly")
         written = kinds.add_parser("ingest", help="turns stored per second against the embedder's own rate")
         written.add_argument("--turns", type=int, default=2_000)
+        purged = kinds.add_parser("purge", help="time of purging a whole owner, and what is left")
+        purged.add_argument("--memories", type=int, default=10_000, help="of the owner who is purged")
+        purged.add_argument("--others", type=int, default=0, help="memories of other owners")
         for one in (
             found,
             fitted,
@@ -102,6 +106,7 @@ class Command(BaseCommand):
             judged,
             recognised,
             attacked,
+            purged,
         ):
             one.add_argument("--json", action="store_true", help="print nothing but the JSON object")
 
@@ -120,6 +125,7 @@ class Command(BaseCommand):
             "injection": self._injection,
             "communities": self._communities,
             "graph": self._graph,
+            "purge": self._purge,
         }
         self._quiet = options["json"]
         try:
@@ -252,6 +258,10 @@ class Command(BaseCommand):
                 queries=options["queries"],
                 tell=self._tell,
             )
+
+    def _purge(self, options: dict[str, Any]) -> dict[str, Any]:
+        with bench_database():
+            return purge.measure(memories=options["memories"], others=options["others"], tell=self._tell)
 
 
 def _add_sources(parser: ArgumentParser) -> None:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Mapping
+from dataclasses import asdict
 from typing import Any, Final
 from uuid import UUID
 
@@ -21,8 +22,8 @@ from memory.services.purge.ledger import note_owner
 from memory.services.purge.receipts import OWNER_STAYS, issue
 from memory.services.purge.registry import Phase, PurgeTarget, Subject, targets
 from memory.services.purge.reindexing import reindex_vectors
-from memory.services.purge.samples import count_samples, search_others, take_samples, traces_of
-from memory.services.purge.verification import look_through
+from memory.services.purge.samples import Search, count_samples, search_others, take_samples, traces_of
+from memory.services.purge.verification import Look, look_through
 from memory.services.purge.work import Work
 
 MOST_ROUNDS: Final = 5
@@ -89,10 +90,12 @@ def subject_of(work: Work) -> Subject:
 
 
 def _note(work: Work) -> None:
-    """Note the purge in the ledger before the first row goes."""
-    subject = subject_of(work)
-    note_owner(owner_id=subject.owner_id, purge_id=work.purge.pk, at=work.purge.requested_at)
-    work.stepped("ledger.noted")
+    """Note the purge in the ledger before the first row goes; what the ledger itself asks for stands there."""
+    from memory.services.purge.partial import REPLAY
+
+    if work.purge.requested_by != REPLAY:
+        note_owner(owner_id=subject_of(work).owner_id, purge_id=work.purge.pk, at=work.purge.requested_at)
+    work.stepped("ledger.noted", progress=False)
 
 
 def _settle(work: Work) -> None:
@@ -108,7 +111,7 @@ def _settle(work: Work) -> None:
                 break
             work.beat()
             time.sleep(SETTLING_PAUSE)
-    work.stepped("settle.waited")
+    work.stepped("settle.waited", progress=False)
 
 
 def _collect(work: Work) -> None:
@@ -124,7 +127,7 @@ def _collect(work: Work) -> None:
             work.position["keys"] = known
             work.position["samples"] = count_samples(traces_of(samples))
             work.save(samples=samples, expected=expected)
-    work.stepped("collect.sampled")
+    work.stepped("collect.sampled", progress=False)
 
 
 def _counted(subject: Subject) -> dict[str, int]:
@@ -133,7 +136,9 @@ def _counted(subject: Subject) -> dict[str, int]:
 
 
 def _erase(work: Work) -> None:
-    """Erase target after target, in steps."""
+    """Erase target after target, in steps; what was looked at before does not count any more."""
+    for name in ("look", "search"):
+        work.position.pop(name, None)
     subject = subject_of(work)
     for target in targets(*ERASED):
         _empty(work, subject, target)
@@ -152,7 +157,7 @@ def _empty(work: Work, subject: Subject, target: PurgeTarget) -> None:
                 cursor.execute("SET LOCAL enable_seqscan = off")
                 count = target.erase(subject, work.most)
                 _count(work, target, count)
-        work.stepped(f"erase.{target.name}")
+        work.stepped(f"erase.{target.name}", progress=count > 0)
         if not count:
             return
 
@@ -172,7 +177,7 @@ def _reindex(work: Work) -> None:
         with work.lease.beating():
             work.position["reindexed"] = reindex_vectors(subject.owner_id)
         work.save()
-    work.stepped("reindex.done")
+    work.stepped("reindex.done", progress=False)
 
 
 def _destroy_keys(work: Work) -> None:
@@ -183,14 +188,26 @@ def _destroy_keys(work: Work) -> None:
 
 
 def _verify(work: Work) -> None:
-    """Look for what is left, by ids, by stored values and by vectors."""
+    """Look for what is left, by ids, by stored values and by vectors; goes on where it was interrupted."""
     subject, traces = subject_of(work), traces_of(work.purge.samples)
-    look = look_through(subject, traces, tell=work.beat)
-    work.stepped("verify.tables")
-    others = search_others(
-        subject.owner_id, traces, after=None, seconds=min(SEARCH_SECONDS, _time_left(work)), tell=work.beat
-    )
-    look.note("samples in rows of others", others.found)
+    look = Look(**work.position.get("look", {}))
+
+    def looked() -> None:
+        work.position["look"] = asdict(look)
+        work.save()
+        work.rest()
+
+    look_through(subject, traces, look=look, tell=looked)
+    work.stepped("verify.tables", progress=False)
+    search = Search(**work.position.get("search", {}))
+
+    def searched() -> None:
+        work.position["search"] = asdict(search)
+        work.save()
+        work.rest()
+
+    search_others(subject.owner_id, traces, search=search, seconds=SEARCH_SECONDS, tell=searched)
+    look.note("samples in rows of others", search.found)
     work.position["left"] = look.left
     work.position["looked_at"] = {
         "tables_by_owner": look.tables,
@@ -198,16 +215,14 @@ def _verify(work: Work) -> None:
         "tables_searched_for_ids_and_samples": look.outside_walls,
         "targets": look.targets,
         "samples": work.position.get("samples", {}),
-        "other_owners": others.owners,
-        "all_other_owners": others.after is None,
+        "other_owners": search.owners,
+        "all_other_owners": search.complete,
         "vector_indexes": work.position.get("reindexed", {}),
     }
+    for name in ("look", "search"):
+        work.position.pop(name, None)
     work.save()
-    work.stepped("verify.done")
-
-
-def _time_left(work: Work) -> float:
-    return max(0.0, work.until - time.monotonic())
+    work.stepped("verify.done", progress=False)
 
 
 def _close(work: Work) -> bool:
@@ -236,7 +251,7 @@ def _close(work: Work) -> bool:
             work.save(**_closed(receipt), finished_at=moment)
     except IntegrityError:
         work.position["late"] = int(work.position.get("late", 0)) + 1
-        work.stepped("close.late")
+        work.stepped("close.late", progress=False)
         return False
     return True
 

@@ -26,10 +26,13 @@ class Subject:
 
 @dataclass(frozen=True, slots=True)
 class Traces:
-    """What the verification looks for beside ids: beginnings of sealed values by table and column, and vectors."""
+    """What the verification looks for beside ids: beginnings of sealed values by table and column, and vectors.
+
+    A vector stands beside the id of its memory.
+    """
 
     sealed: Mapping[str, Mapping[str, Sequence[str]]] = field(default_factory=dict)
-    vectors: Sequence[str] = ()
+    vectors: Sequence[tuple[str, str]] = ()
 
 
 class Phase(IntEnum):

@@ -124,7 +124,12 @@ def _run_partial(work: Work) -> None:
     from memory.services.purge.receipts import issue
 
     purge = work.purge
-    outcome = run_partial(purge=purge, at=work.moment, beat=work.beat)
+
+    def beat() -> None:
+        work.beat()
+        work.stepped("batch")
+
+    outcome = run_partial(purge=purge, at=work.moment, beat=beat)
     moment = now()
     receipt = issue(
         purge,

@@ -26,6 +26,13 @@ BYTES: Final = 24
 OWNERS_AT_ONCE: Final = 50
 VECTOR_TABLE: Final = MemoryVector._meta.db_table
 
+# With the memory that it belonged to: two owners who say the same have the same vectors.
+SAME_VECTOR: Final = f"""
+    (SELECT count(*) FROM {VECTOR_TABLE} v
+     JOIN unnest(%(memories)s::uuid[], %(vectors)s::halfvec[]) AS s (memory_id, vec) USING (memory_id)
+     WHERE v.owner_id = %(owner)s AND v.vec = s.vec)
+"""
+
 
 def take_samples(owner_id: UUID) -> dict[str, Any]:
     """Take samples of the current owner's stored values by chance; opens none. Gives what `traces_of` reads."""
@@ -41,15 +48,16 @@ def take_samples(owner_id: UUID) -> dict[str, Any]:
         if any(found.values()):
             sealed[table] = {column: some for column, some in found.items() if some}
     vectors = _ask(
-        f"SELECT vec::text FROM {VECTOR_TABLE} WHERE owner_id = %s ORDER BY random() LIMIT %s", [owner_id, VECTORS]
+        f"SELECT memory_id::text, vec::text FROM {VECTOR_TABLE} WHERE owner_id = %s ORDER BY random() LIMIT %s",
+        [owner_id, VECTORS],
     )
-    return {"sealed": sealed, "vectors": [row[0] for row in vectors]}
+    return {"sealed": sealed, "vectors": [list(row) for row in vectors]}
 
 
 def traces_of(samples: Mapping[str, Any] | None) -> Traces:
     """Read samples as they stand in a purge."""
     kept = samples or {}
-    return Traces(sealed=kept.get("sealed", {}), vectors=kept.get("vectors", ()))
+    return Traces(sealed=kept.get("sealed", {}), vectors=[(one, vector) for one, vector in kept.get("vectors", ())])
 
 
 def count_samples(traces: Traces) -> dict[str, int]:
@@ -58,49 +66,48 @@ def count_samples(traces: Traces) -> dict[str, int]:
     return {"sealed_values": sum(len(some) for some in values), "vectors": len(traces.vectors)}
 
 
-@dataclass(frozen=True, slots=True)
-class Searched:
-    """A search through other owners: how many were looked through, how many rows were found, and where to go on."""
+@dataclass(slots=True)
+class Search:
+    """A search through other owners: how many, how many rows were found, and where to go on; can be kept as JSON."""
 
-    owners: int
-    found: int
-    after: UUID | None
+    owners: int = 0
+    found: int = 0
+    seconds: float = 0.0
+    after: str | None = None
+    complete: bool = False
 
 
-def search_others(
-    owner_id: UUID, traces: Traces, *, after: UUID | None, seconds: float, tell: Callable[[], None]
-) -> Searched:
+def search_others(owner_id: UUID, traces: Traces, *, search: Search, seconds: float, tell: Callable[[], None]) -> None:
     """Look for samples in the rows of other owners, with one statement for each of them.
 
     Args:
         owner_id: whose samples they are.
         traces: the samples.
-        after: the last owner of an earlier search.
-        seconds: after which no further owner is begun.
-        tell: called after each owner.
-
-    Returns:
-        What was looked through; `after` is None when that is everybody.
+        search: what has been searched already, and gets what is found; complete when everybody was looked through.
+        seconds: of all turns together, after which no further owner is begun.
+        tell: called after each owner; what it raises ends the search, which can go on later.
     """
     statement, values = _statement(traces)
-    if not statement:
-        return Searched(0, 0, None)
-    until, owners, found, last = time.monotonic() + seconds, 0, 0, after
-    while True:
+    while statement and search.seconds < seconds:
         others = Owner.objects.exclude(pk=owner_id).order_by("pk")
-        if last is not None:
-            others = others.filter(pk__gt=last)
+        if search.after is not None:
+            others = others.filter(pk__gt=UUID(search.after))
         some = list(others.values_list("pk", flat=True)[:OWNERS_AT_ONCE])
         if not some:
-            return Searched(owners, found, None)
+            search.complete = True
+            return
         for other in some:
+            begun = time.monotonic()
             # Those who are purged themselves have rows, too.
             with owner_scope(other, purging=True):
-                found += _ask(statement, {**values, "owner": other})[0][0]
-            owners, last = owners + 1, other
+                search.found += _ask(statement, {**values, "owner": other})[0][0]
+            search.owners += 1
+            search.after = str(other)
+            search.seconds += time.monotonic() - begun
             tell()
-            if time.monotonic() >= until:
-                return Searched(owners, found, last)
+            if search.seconds >= seconds:
+                return
+    search.complete = not statement
 
 
 def _statement(traces: Traces) -> tuple[str, dict[str, Any]]:
@@ -117,10 +124,9 @@ def _statement(traces: Traces) -> tuple[str, dict[str, Any]]:
         if conditions:
             parts.append(f'(SELECT count(*) FROM "{table}" WHERE owner_id = %(owner)s AND ({" OR ".join(conditions)}))')
     if traces.vectors:
-        values["vectors"] = list(traces.vectors)
-        parts.append(
-            f"(SELECT count(*) FROM {VECTOR_TABLE} WHERE owner_id = %(owner)s AND vec = ANY (%(vectors)s::halfvec[]))"
-        )
+        values["memories"] = [one for one, _ in traces.vectors]
+        values["vectors"] = [vector for _, vector in traces.vectors]
+        parts.append(SAME_VECTOR)
     return (f"SELECT {' + '.join(parts)}" if parts else ""), values
 
 

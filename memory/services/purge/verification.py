@@ -34,13 +34,17 @@ BUT: Final = {
 
 @dataclass(slots=True)
 class Look:
-    """What a verification has looked at, and rows that it has found, by table or target."""
+    """What a verification has looked at, and rows that it has found, by table or target; can be kept as JSON.
+
+    `done` names what need not be looked at again when the verification was interrupted.
+    """
 
     tables: int = 0
     read_whole: int = 0
     outside_walls: int = 0
     targets: int = 0
     left: dict[str, int] = field(default_factory=dict)
+    done: list[str] = field(default_factory=list)
 
     def note(self, name: str, count: int) -> None:
         """Note rows that were found."""
@@ -48,7 +52,7 @@ class Look:
             self.left[name] = self.left.get(name, 0) + count
 
 
-def look_through(subject: Subject, traces: Traces, *, tell: Callable[[], None]) -> Look:
+def look_through(subject: Subject, traces: Traces, *, look: Look, tell: Callable[[], None]) -> None:
     """Look for an owner in every table of the catalogue and in every registered target.
 
     Tables with an owner are asked for the owner's id, through their indexes and, up to 512 MB, row by row. All columns
@@ -57,22 +61,22 @@ def look_through(subject: Subject, traces: Traces, *, tell: Callable[[], None]) 
     Args:
         subject: whose rows.
         traces: samples that were taken before.
-        tell: called after each table.
+        look: what has been looked at already, and gets what is found.
+        tell: called after each table and target; what it raises ends the look, which can go on later.
     """
-    look = Look()
     for table, walled, owned, size in _ask(TABLES, {}):
+        if table in look.done:
+            continue
         if owned:
-            look.tables += 1
-            whole = size <= READ_WHOLE_BYTES
-            look.read_whole += whole
-            look.note(table, _rows(table, subject.owner_id, by_index=True))
-            if whole and table not in look.left:
-                look.note(table, _rows(table, subject.owner_id, by_index=False))
+            _look_for_rows(look, table, subject.owner_id, whole=size <= READ_WHOLE_BYTES)
         if not walled:
             look.outside_walls += 1
             look.note(f"{table} (content)", _mentions(table, subject, traces))
+        look.done.append(table)
         tell()
     for target in targets():
+        if f"target {target.name}" in look.done:
+            continue
         if target.outside:
             count = target.remains(subject, traces)
         else:
@@ -80,8 +84,17 @@ def look_through(subject: Subject, traces: Traces, *, tell: Callable[[], None]) 
                 count = target.remains(subject, traces)
         look.targets += 1
         look.note(target.name, count)
+        look.done.append(f"target {target.name}")
         tell()
-    return look
+
+
+def _look_for_rows(look: Look, table: str, owner_id: UUID, *, whole: bool) -> None:
+    look.tables += 1
+    look.read_whole += whole
+    found = _rows(table, owner_id, by_index=True)
+    if whole and not found:
+        found = _rows(table, owner_id, by_index=False)
+    look.note(table, found)
 
 
 def unregistered_tables(covered: frozenset[str]) -> list[str]:

@@ -47,15 +47,29 @@ class Work:
     def enter(self, stage: str) -> None:
         """Say which stage begins, outside transactions."""
         self.save(stage=stage)
-        self.stepped(stage)
+        self._tell(stage)
 
-    def stepped(self, step: str) -> None:
-        """End a step: tell the observer, and raise TimeUp when the turn is over."""
-        if self.after_step is not None:
-            self.after_step(step)
+    def stepped(self, step: str, *, progress: bool = True) -> None:
+        """End a step: tell the observer, and raise TimeUp when the turn is over.
+
+        Args:
+            step: its name.
+            progress: whether the next turn would not have to do this step again. A turn that has made none is not over,
+                or the purge would never end where turns are short.
+        """
+        self._tell(step)
+        if progress:
+            self.rest()
+
+    def rest(self) -> None:
+        """Raise TimeUp when the turn is over; called when what was done is saved."""
         if time.monotonic() >= self.until:
             raise TimeUp
 
     def beat(self) -> None:
         """Say that the worker lives; raises LeaseLost."""
         self.lease.beat()
+
+    def _tell(self, step: str) -> None:
+        if self.after_step is not None:
+            self.after_step(step)
