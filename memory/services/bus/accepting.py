@@ -204,7 +204,7 @@ def _written(reader: Actor, prepared: _Prepared, weighed: Weighed, moment: datet
         contested = any(one.resolution is Resolution.PERSON for one in weighed.contradictions)
         if contested or outweighed_by_default(weighed.trust):
             # Else the graph and the claims drawn from it would override what the statement itself could not.
-            row.extracted_at = moment
+            row.extracted_at = row.slept_at = moment
         if insert_rows([row], [ready], embedded=prepared.embedded, now=moment):
             return Memory.objects.get(pk=row.pk), True
         known = Memory.objects.get(

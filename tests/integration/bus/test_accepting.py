@@ -52,7 +52,8 @@ def accept(actor: Actor, message: Any, **values: Any) -> Accepted:
 
 def row(owner: Actor, memory_id: UUID) -> Memory:
     with owner_scope(owner.owner_id):
-        return Memory.objects.get(pk=memory_id)
+        memory: Memory = Memory.objects.get(pk=memory_id)
+        return memory
 
 
 def found(actor: Actor, query: str = "deploy") -> set[str]:
@@ -108,9 +109,11 @@ class TestStoring:
 
     def test_from_an_agent_nobody_knows_nothing_more_is_drawn(self, alice: Actor, sender: Actor, reader: Actor) -> None:
         """Else the graph would be told by it what the statement itself could not override."""
-        assert row(alice, accept(reader, say(sender, "Ann lives in Porto.")).memory_id).extracted_at is not None
+        first = row(alice, accept(reader, say(sender, "Ann lives in Porto.")).memory_id)
+        assert None not in (first.extracted_at, first.slept_at)
         trust(alice, sender, 0.31)
-        assert row(alice, accept(reader, say(sender, "Bob lives in Faro.")).memory_id).extracted_at is None
+        second = row(alice, accept(reader, say(sender, "Bob lives in Faro.")).memory_id)
+        assert (second.extracted_at, second.slept_at) == (None, None)
 
     @pytest.mark.parametrize("kind", ["turn", "summary", "skill", "world"])
     def test_only_as_a_statement(self, alice: Actor, sender: Actor, reader: Actor, kind: str) -> None:
