@@ -67,8 +67,8 @@ CONSOLIDATION: Final[Mapping[str, Mapping[str, Any]]] = {
 }
 
 PRIVACY: Final = "memory_privacy"
-"""What reads texts for personal data by meaning: short answers, always the same."""
-PRIVACY_DEFAULTS: Final[Mapping[str, Any]] = {"tier": "low", "temperature": 0.0, "max_tokens": 1024}
+"""What reads texts for personal data by meaning, and is to say the same each time."""
+PRIVACY_DEFAULTS: Final[Mapping[str, Any]] = {"tier": "low", "temperature": 0.0, "max_tokens": 4096}
 
 
 def open_vault() -> KeyVault:

@@ -145,7 +145,9 @@ ENDPOINTS: list[Entry] = [
     ("delete", "/groups/{group}/members/{agent}", None, Permission.AGENTS),
 ]
 # What no agent may do, whatever its key allows.
-PERSONS_ONLY = {("put", "/agents/{agent}/trust")}
+PERSONS_ONLY = {("put", "/agents/{agent}/trust"), ("post", "/memories/{memory}/reveal")}
+# Open to everybody, or to whoever has a token; tested on their own.
+PUBLIC = {"health", "purges/<str:purge_id>/receipt"}
 WITH_ID = [entry for entry in ENDPOINTS if "{" in entry[1]]
 WITHOUT_MEMORY = ("/access-log", "/outbound", "/settings", "/agents", "/keys", "/groups")
 
