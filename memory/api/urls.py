@@ -7,6 +7,7 @@ from django.urls import path, re_path
 from memory.api.views import (
     access_log,
     agents,
+    archive,
     bus,
     choices,
     communities,
@@ -120,6 +121,10 @@ urlpatterns = [
     path("stats", system.StatsView.as_view(), name="stats"),
     path("export", transfer.ExportView.as_view(), name="export"),
     path("import", transfer.ImportView.as_view(), name="import"),
+    path("archive", archive.SubjectArchiveView.as_view(), name="subject-archive"),
+    path("archive/import", archive.ArchiveImportView.as_view(), name="import-archive"),
+    path("snapshots", archive.SnapshotsView.as_view(), name="snapshots"),
+    path("snapshots/restore", archive.RestoreSnapshotView.as_view(), name="restore-snapshot"),
     path("health", system.HealthView.as_view(), name="health"),
     path("agents", agents.AgentsView.as_view(), name="agents"),
     path("agents/<str:agent_id>/pause", agents.PauseView.as_view(), name="pause-agent"),

@@ -2,11 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Iterator
 from dataclasses import asdict
 
-from asgiref.sync import sync_to_async
-from django.core.handlers.asgi import ASGIRequest
 from django.http import StreamingHttpResponse
 from rest_framework.request import Request
 from rest_framework.response import Response
@@ -20,6 +17,7 @@ from memory.api.serializers.system import (
     ImportedSerializer,
     ImportQuery,
 )
+from memory.api.streams import file_answer
 from memory.api.views.base import LociView
 from memory.errors import InvalidInput
 from memory.services.actors import UNSET, Permission
@@ -42,22 +40,7 @@ class ExportView(LociView):
         is read, so an export of any size needs little memory.
         """
         pieces = export_stream(actor=self.actor, form=self.query.get("form", "loci"))
-        streamed = _in_turn(pieces) if isinstance(request._request, ASGIRequest) else pieces
-        return StreamingHttpResponse(
-            streamed,
-            content_type="application/json",
-            headers={"Content-Disposition": f'attachment; filename="{file_name(now())}"'},
-        )
-
-
-async def _in_turn(pieces: Iterator[str]) -> AsyncIterator[str]:
-    """Give the pieces to an asynchronous server one by one, each made in the request's own thread."""
-
-    def following() -> str | None:
-        return next(pieces, None)
-
-    while (piece := await sync_to_async(following)()) is not None:
-        yield piece
+        return file_answer(request, pieces, name=file_name(now()), media_type="application/json")
 
 
 class ImportView(LociView):

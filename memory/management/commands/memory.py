@@ -1,4 +1,4 @@
-"""`manage.py memory`: forget what has expired, faded or come from a source, and bring back what was archived so."""
+"""`manage.py memory`: forget on purpose and bring back, and take everything out and in again as a file."""
 
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ from django.core.management.base import BaseCommand
 
 from memory.errors import InvalidInput
 from memory.management.answers import answer, errors_for_operators
+from memory.management.archive_actions import ARCHIVE_ACTIONS, add_archive_actions
 from memory.services.actors import Actor, person
 from memory.services.bringing_back import BroughtBack, restore_run
 from memory.services.forgetting import MOST_DAYS, Purged, PurgeRequest, purge
@@ -21,9 +22,9 @@ FLOOR: Final = 0.2
 
 
 class Command(BaseCommand):
-    """Forget on purpose, for one owner."""
+    """Forget on purpose, and take everything along, for one owner."""
 
-    help = "Forget what has expired, faded or come from a source, and bring back what was archived so."
+    help = "Forget on purpose and bring back; write everything to a file and take such a file over."
     requires_system_checks: list[str] = []
 
     def add_arguments(self, parser: ArgumentParser) -> None:
@@ -47,7 +48,7 @@ class Command(BaseCommand):
         purging.add_argument("--dry-run", action="store_true", help="count and change nothing")
         restoring = actions.add_parser("restore", help="bring back what a purge or a run of consolidation has archived")
         restoring.add_argument("id", type=_id, metavar="ID", help="the id that the purge has printed, or the run's")
-        for action in (purging, restoring):
+        for action in (purging, restoring, *add_archive_actions(actions)):
             action.add_argument("--owner", metavar="LOGIN", help="the owner's login, where there are several owners")
             action.add_argument("--json", action="store_true", help="as one JSON object")
 
@@ -55,7 +56,11 @@ class Command(BaseCommand):
         """Carry out one action."""
         actions: dict[str, Callable[[Actor, dict[str, Any]], None]] = {"purge": self._purge, "restore": self._restore}
         with errors_for_operators():
-            actions[options["action"]](person(_owner(options["owner"])), options)
+            owner = person(_owner(options["owner"]))
+            if options["action"] in ARCHIVE_ACTIONS:
+                ARCHIVE_ACTIONS[options["action"]](owner, options, self.stdout.write)
+            else:
+                actions[options["action"]](owner, options)
 
     def _purge(self, actor: Actor, options: dict[str, Any]) -> None:
         if options["salience_floor"] is not None and options["decay_days"] is None:

@@ -48,6 +48,7 @@ class Order:
     id: UUID
     actor: Actor
     at: datetime
+    pseudonym: UUID
 
 
 def order_archive(*, actor: Actor, verb: str = "export") -> Order:
@@ -64,8 +65,9 @@ def order_archive(*, actor: Actor, verb: str = "export") -> Order:
     require_memory()
     actor.require(Permission.PRIVACY)
     keyring().of(actor.owner_id)
-    order = Order(new_id(), actor, now())
     with owner_scope(actor.owner_id):
+        pseudonym = Owner.objects.values_list("pseudonym", flat=True).get(pk=actor.owner_id)
+        order = Order(new_id(), actor, now(), pseudonym)
         record(actor=actor.label, verb=verb, object_kind=OBJECT, object_id=order.id, at=order.at)
     return order
 
@@ -85,13 +87,12 @@ def write_archive(order: Order, sink: Sink) -> Manifest:
             writer = _Writer(packed, order)
             entries = [writer.text(README_FILE, readme(order.at))]
             entries += [writer.part(part) for part in PARTS]
-            pseudonym = Owner.objects.values_list("pseudonym", flat=True).get(pk=order.actor.owner_id)
         manifest = Manifest(
             id=str(order.id),
             created_at=order.at.isoformat().replace("+00:00", "Z"),
             version=product_version(),
             owner=str(order.actor.owner_id),
-            pseudonym=str(pseudonym),
+            pseudonym=str(order.pseudonym),
             complete=order.actor.agent_id is None,
             public_key=signer().public_key.hex(),
             files=tuple(entries),

@@ -29,7 +29,11 @@ class Client(APIClient):
     sent: dict[str, str]
 
     def json(self, method: str, path: str, body: Any = None, **headers: str) -> Any:
-        """Send JSON and give the response."""
+        """Send JSON, or bytes as they are, and give the response."""
+        if isinstance(body, bytes):
+            data: Any = body
+            octets = "application/octet-stream"
+            return self.generic(method.upper(), f"{API}{path}", data, content_type=octets, headers=headers)
         return getattr(self, method)(f"{API}{path}", body, format="json", headers=headers)
 
 

@@ -13,8 +13,10 @@ from pytest_django import Settings
 from memory.api.urls import urlpatterns
 from memory.api.views.base import LociView
 from memory.models import AgentKey, ExtractionFailure, owner_scope
-from memory.services.actors import Actor, Permission
+from memory.services.actors import Actor, Permission, person
 from memory.services.agents import pause_agent
+from memory.services.archive.exporting import archive_stream
+from memory.services.archive.snapshot import snapshot_stream
 from memory.services.clock import now
 from memory.services.review_decisions import reject
 from tests.integration.api.conftest import Client, bearing, client_of, problem, remember
@@ -126,6 +128,10 @@ ENDPOINTS: list[Entry] = [
     ("get", "/stats", None, Permission.READ),
     ("get", "/export", None, Permission.TRANSFER),
     ("post", "/import", {"memories": [{"content": "x"}]}, Permission.TRANSFER),
+    ("get", "/archive", None, Permission.PRIVACY),
+    ("post", "/archive/import", "{archive}", Permission.PRIVACY),
+    ("post", "/snapshots", {}, Permission.PRIVACY),
+    ("post", "/snapshots/restore", "{snapshot}", Permission.PRIVACY),
     ("get", "/agents", None, Permission.AGENTS),
     ("post", "/agents", {"name": "new"}, Permission.AGENTS),
     ("post", "/agents/{agent}/pause", None, Permission.AGENTS),
@@ -203,6 +209,7 @@ def rows(agent: Client, colleague: Client, woman: Client) -> dict[str, str]:
     assert woman.json("post", "/graph/communities").json()["communities"] >= 1
     told = bearing(colleague).json("post", "/bus/messages", {"text": "The kettle sings.", "target": "owner"})
     return {
+        "owner": str(woman.actor.owner_id),
         "message": told.json()["id"],
         "run": agent.json("post", "/consolidation/run", {}).json()["id"],
         "community": agent.json("get", "/graph/communities").json()["items"][0]["number"],
@@ -265,17 +272,28 @@ def test_an_agent_with_the_permission_may(
     if (method, path) in PERSONS_ONLY:
         refused(agent, (method, path, body, permission), rows, 403, "auth.person_only")
         client = woman
-    response = client.json(method, path.format(**rows), filled(body, rows))
+    response = client.json(method, path.format(**rows), whole(body, rows))
     assert 200 <= response.status_code < 300, response.content
     assert response["Cache-Control"] == "no-store"
 
 
 def filled(body: Any, rows: dict[str, str]) -> Any:
     """Put the ids of rows of Alice into a body that asks for some."""
+    if isinstance(body, str):
+        # Refused before anybody looks at it.
+        return b"a file"
     if not isinstance(body, dict):
         return body
     asked = {name: value[1:-1] for name, value in body.items() if isinstance(value, str) and value.startswith("{")}
     return {**body, **{name: rows.get(row, str(NOTHING)) for name, row in asked.items()}}
+
+
+def whole(body: Any, rows: dict[str, str]) -> Any:
+    """Give a body that can be used: a file of Alice, whose thread sees nothing of what a test has not committed."""
+    owner = person(UUID(rows["owner"]))
+    if body == "{archive}":
+        return b"".join(archive_stream(actor=owner))
+    return b"".join(snapshot_stream(actor=owner)) if body == "{snapshot}" else filled(body, rows)
 
 
 def refused(client: Client, entry: Entry, rows: dict[str, str], status: int, code: str, query: str = "") -> Any:
