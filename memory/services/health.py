@@ -17,7 +17,7 @@ from django.db import DatabaseError, InterfaceError, connection
 from memory.crypto.keyring import keyring
 from memory.errors import LociError
 from memory.models import DueWork, EmbeddingSpace, SpaceState
-from memory.providers.composition import embedder, reranker, vault_used_before
+from memory.providers.composition import embedder, language_model, reranker, vault_used_before
 from memory.services.clock import now
 from memory.services.findings import Finding, worst
 from memory.services.jobs import CONSOLIDATE_DUE, CONSOLIDATION, RUN_DUE_WORK
@@ -273,9 +273,14 @@ def _keys(*, owners: bool) -> Finding:
 
 
 def _language_model() -> Finding:
-    if settings.LLM_BASE_URL:
-        return Finding("language model", "ok", "A language model is configured.")
-    return Finding("language model", "ok", "No language model is configured: rules do its work.")
+    name = "language model"
+    if not settings.LLM_BASE_URL:
+        return Finding(name, "ok", "No language model is configured: rules do its work.")
+    try:
+        language_model()
+    except LociError as error:
+        return Finding(name, "failing", error.message, "Correct the LLM_ and OUTBOUND_ settings and restart.")
+    return Finding(name, "ok", "A language model is configured.")
 
 
 def _reranker() -> Finding:

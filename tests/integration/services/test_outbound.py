@@ -32,6 +32,7 @@ from memory.services.actors import Actor
 from memory.services.consolidation.groups import Group
 from memory.services.consolidation.runner import run_consolidation
 from memory.services.drafts import Draft
+from memory.services.health import health_findings
 from memory.services.outbound import KEPT, OutboundLog, list_outbound
 from memory.services.profiles import change_profile
 from memory.services.questions import RecallRequest
@@ -298,6 +299,26 @@ def test_a_rollback_of_the_work_does_not_take_the_record_back(
         assert not thread.is_alive()
     with owner_scope(alice.owner_id):
         assert [row.outcome for row in OutboundRequest.objects.all()] == ["2xx"]
+
+
+@pytest.mark.parametrize(
+    ("name", "settings"),
+    [
+        ("language model", {"LLM_BASE_URL": "https://api.example", "LLM_MODEL": "m"}),
+        ("embedder", {"EMBEDDING_PROVIDER": "openai", "EMBEDDING_BASE_URL": "https://api.example"}),
+        ("reranker", {"RERANKER_PROVIDER": "http", "RERANKER_URL": "https://api.example"}),
+    ],
+    ids=["llm", "embedder", "reranker"],
+)
+def test_a_host_that_is_not_allowed_shows_in_the_health(name: str, settings: dict[str, str]) -> None:
+    with override_settings(**settings, OUTBOUND_HOSTS=["other.example"]):
+        found = {one.name: one for one in health_findings()}[name]
+        assert found.status == "failing"
+        assert "OUTBOUND_HOSTS" in found.detail
+        assert "api.example" not in found.detail
+    with override_settings(**settings, OUTBOUND_HOSTS=["api.example"]):
+        assert {one.name: one.status for one in health_findings()}[name] == "ok"
+    composition.forget_providers()
 
 
 KILLED = """
