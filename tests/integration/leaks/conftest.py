@@ -11,7 +11,10 @@ from pytest_django.plugin import DjangoDbBlocker
 
 from memory.services import outbound, reinforcement
 from memory.services.audit import readers
+from tests.integration.api.conftest import anonymous, make_client, woman
 from tests.integration.leaks.world import World, make_world
+
+__all__ = ["anonymous", "make_client", "woman"]
 
 
 def emptied() -> None:
