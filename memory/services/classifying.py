@@ -15,8 +15,7 @@ from typing import Any, Final
 from uuid import UUID
 
 from django.conf import settings as installation
-from django.db.models import Q
-from django.db.models.functions import Length
+from django.db.models import F, Func, IntegerField, Q
 
 from memory.consolidation.asking import Asking, Unanswered
 from memory.errors import KeysUnavailable
@@ -132,7 +131,9 @@ def look(
 def _waiting(rest: bool) -> Any:
     rows = Memory.objects.filter(status=Status.LIVE, classified_at=None)
     if not rest:
-        rows = rows.alias(sealed=Length("text")).filter(Q(pii_tier__gt=0) | Q(sealed__gte=LONG_SEALED))
+        # Stored texts are ASCII; their bytes are known without fetching those that the database keeps apart.
+        sealed = Func(F("text"), function="octet_length", output_field=IntegerField())
+        rows = rows.alias(sealed=sealed).filter(Q(pii_tier__gt=0) | Q(sealed__gte=LONG_SEALED))
     return rows.order_by("-created_at", "-pk")
 
 
