@@ -3,34 +3,54 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from contextlib import suppress
 from datetime import datetime
 from typing import Any, Final
 from uuid import UUID
 
 from memory.crypto.signing import canonical, fingerprint, is_signed, signer
-from memory.errors import InvalidInput
+from memory.errors import InvalidInput, OwnerPurging
+from memory.models import AuditSeal, Owner, RetiredAuditSeal, owner_scope
 from memory.services.audit.verification import Finding, Verified
 from memory.services.clock import now
 
 FORMAT: Final = "loci-audit-heads"
 PURPOSE: Final = "audit heads"
 
+Head = tuple[int, bytes]
+"""The number and digest of a chain's last seal."""
 
-def heads_of(chains: Iterable[Verified], *, at: datetime | None = None) -> dict[str, Any]:
-    """Write the number and digest of each chain's last seal, signed; chains without a seal are left out."""
-    ends = {str(one.chain): max(one.digests) for one in chains if one.digests}
-    digests = {str(one.chain): one.digests for one in chains}
+
+def ends() -> dict[UUID, Head]:
+    """Give the number and digest of the last seal of every chain, of those who were purged too; nothing is verified.
+
+    Costs a query for each owner. Whoever is being purged just now is left out.
+    """
+    last = RetiredAuditSeal.objects.order_by("pseudonym", "-number").distinct("pseudonym")
+    found = {seal.pseudonym: (seal.number, bytes(seal.digest)) for seal in last}
+    owners = Owner.objects.filter(purging_at=None).order_by("pk").values_list("pk", "pseudonym")
+    for owner_id, pseudonym in list(owners):
+        with suppress(OwnerPurging), owner_scope(owner_id):
+            seal = AuditSeal.objects.order_by("-number").first()
+            if seal is not None:
+                found[pseudonym] = seal.number, bytes(seal.digest)
+    return found
+
+
+def heads_of(chains: Mapping[UUID, Head], *, at: datetime | None = None) -> dict[str, Any]:
+    """Write the number and digest of each chain's last seal as a signed document."""
     body = {
         "format": FORMAT,
         "version": 1,
         "written_at": (at or now()).isoformat(),
         "signed_by": fingerprint(signer().public_key),
-        "heads": {chain: {"number": end, "digest": digests[chain][end].hex()} for chain, end in ends.items()},
+        "public_key": signer().public_key.hex(),
+        "heads": {str(chain): {"number": number, "digest": digest.hex()} for chain, (number, digest) in chains.items()},
     }
     return {**body, "signature": signer().sign(canonical(body), purpose=PURPOSE).hex()}
 
 
-def checked_heads(document: Any, *, public_key: bytes | None = None) -> dict[UUID, tuple[int, bytes]]:
+def checked_heads(document: Any, *, public_key: bytes | None = None) -> dict[UUID, Head]:
     """Read a document of heads: number and digest by chain.
 
     Raises:
@@ -52,7 +72,7 @@ def checked_heads(document: Any, *, public_key: bytes | None = None) -> dict[UUI
     return heads
 
 
-def compare(chains: Iterable[Verified], heads: Mapping[UUID, tuple[int, bytes]], *, all_chains: bool) -> list[Finding]:
+def compare(chains: Iterable[Verified], heads: Mapping[UUID, Head], *, all_chains: bool) -> list[Finding]:
     """Tell where chains do not contain what they ended with when the heads were written.
 
     Args:

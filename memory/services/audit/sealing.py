@@ -84,7 +84,7 @@ def seal_all(*, at: datetime | None = None) -> dict[str, int]:
 def owners_with_unsealed() -> list[UUID]:
     """List the owners of whom something is not sealed yet, without those being purged.
 
-    One trip to the database, however many owners there are; 3,000 take about 40 ms there.
+    One trip to the database, however many owners there are; 3,000 take it a quarter of a second at most.
     """
     with transaction.atomic(), connection.cursor() as cursor:
         cursor.execute(FIND_OWNERS)

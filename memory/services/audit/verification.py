@@ -73,7 +73,7 @@ class Verified:
 def verify_owner(owner_id: UUID, *, public_key: bytes | None = None, at: datetime | None = None) -> Verified:
     """Verify an owner's chain from its first seal to its last.
 
-    Reads every event of the owner once, some 100,000 a second, and holds one digest for each seal.
+    Reads every event of the owner once, at least 15,000 a second, and holds one digest for each seal.
 
     Args:
         owner_id: whose.

@@ -13,7 +13,7 @@ from memory.errors import InvalidInput
 from memory.models import AuditSeal, owner_scope
 from memory.services.actors import Actor
 from memory.services.audit.chain import digest_of, said_by
-from memory.services.audit.heads import checked_heads, compare, heads_of
+from memory.services.audit.heads import checked_heads, compare, ends, heads_of
 from memory.services.audit.sealing import pseudonym_of
 from memory.services.audit.verification import verify_owner
 from tests.integration.audit.events import add, as_the_tables_owner, codes, sealed_chain
@@ -118,7 +118,7 @@ TAMPERING: dict[str, tuple[str, list[tuple[str, int | None]]]] = {
 @pytest.mark.parametrize(("statements", "found"), TAMPERING.values(), ids=TAMPERING)
 def test_tampering_is_found(alice: Actor, statements: str, found: list[tuple[str, int | None]]) -> None:
     sealed_chain(alice.owner_id, ("login",), ("erase", "read", "erase", "read"), ("export", "erase", "read"))
-    heads = checked_heads(heads_of([verify_owner(alice.owner_id)]))
+    heads = checked_heads(heads_of(ends()))
     assert codes(alice.owner_id) == []
     with as_the_tables_owner(alice.owner_id) as cursor:
         for statement in statements.split(";"):
@@ -166,7 +166,7 @@ def test_a_chain_of_another_owner_does_not_verify_here(alice: Actor, mallory: Ac
 def test_cut_tails_and_chains_that_were_made_anew(alice: Actor, mallory: Actor) -> None:
     for owner in (alice, mallory):
         sealed_chain(owner.owner_id, ("login",), ("erase",))
-    document = heads_of([verify_owner(one.owner_id) for one in (alice, mallory)])
+    document = heads_of(ends())
     heads = checked_heads(document)
     with as_the_tables_owner(alice.owner_id) as cursor:
         cursor.execute("DELETE FROM memory_auditevent WHERE sealed_in = 2")
@@ -196,7 +196,7 @@ def test_after_a_change_of_the_signing_key_the_former_verifies_with_its_public_k
     alice: Actor, request: pytest.FixtureRequest
 ) -> None:
     sealed_chain(alice.owner_id, ("login",))
-    document = heads_of([verify_owner(alice.owner_id)])
+    document = heads_of(ends())
     former: Signer = request.getfixturevalue("other_signer")
     assert codes(alice.owner_id) == [("seal.signature", 1)]
     assert verify_owner(alice.owner_id, public_key=former.public_key).findings == []
@@ -211,7 +211,7 @@ def _changed(document: dict[str, Any], **changes: Any) -> dict[str, Any]:
 
 def test_heads_that_were_changed_are_refused(alice: Actor) -> None:
     sealed_chain(alice.owner_id, ("login",))
-    document = heads_of([verify_owner(alice.owner_id)])
+    document = heads_of(ends())
     chain = str(pseudonym_of(alice.owner_id))
     assert document["heads"][chain]["number"] == 1
     bad: list[Any] = [
@@ -240,4 +240,4 @@ def test_what_is_not_sealed_yet_is_told_and_no_error(alice: Actor) -> None:
     add(alice.owner_id, "login", "read")
     assert verify_owner(alice.owner_id).unsealed == 2
     assert codes(alice.owner_id) == []
-    assert heads_of([verify_owner(alice.owner_id)])["heads"] == {}
+    assert heads_of(ends())["heads"] == {}
