@@ -131,7 +131,7 @@ def verify_receipt(document: Any, public_key: bytes | None = None) -> bool:
     try:
         signature = base64.b64decode(str(document["signature"]), validate=True)
         message = canonical({name: value for name, value in document.items() if name != "signature"})
-    except (binascii.Error, ValueError) as error:
+    except (binascii.Error, ValueError, RecursionError) as error:
         raise InvalidInput("This receipt has no signature that can be read.", code="receipt.invalid") from error
     known = signer().public_key if public_key is None else public_key
     return is_signed(message, signature, public_key=known, purpose=PURPOSE)
