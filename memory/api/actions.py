@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 Rate = Literal["read", "write", "recall"]
 
 MIB: Final = 1024 * 1024
-PURGE_TOKEN_HEADER: Final = "X-Purge-Token"
+RECEIPT_HEADER: Final = "X-Purge-Token"
 LONGEST_PURGE_TOKEN: Final = 128
 CAPABILITY_HEADER: Final = "X-Loci-Capability"
 

@@ -10,7 +10,7 @@ from drf_spectacular.openapi import AutoSchema
 from drf_spectacular.types import OpenApiTypes
 from drf_spectacular.utils import OpenApiParameter, OpenApiResponse
 
-from memory.api.actions import CAPABILITY_HEADER, LONGEST_PURGE_TOKEN, PURGE_TOKEN_HEADER, Action, action_of
+from memory.api.actions import CAPABILITY_HEADER, LONGEST_PURGE_TOKEN, RECEIPT_HEADER, Action, action_of
 from memory.api.authentication import KEY_HEADER
 from memory.api.idempotency import HEADER, MAX_KEY_LENGTH, REPLAYED
 from memory.api.problems import MEDIA_TYPE
@@ -81,7 +81,7 @@ class LociSchema(AutoSchema):
             parameters.append(OpenApiParameter(CAPABILITY_HEADER, token, "header"))
         if action.purge_token:
             token = {"type": "string", "maxLength": LONGEST_PURGE_TOKEN}
-            parameters.append(OpenApiParameter(PURGE_TOKEN_HEADER, token, "header"))
+            parameters.append(OpenApiParameter(RECEIPT_HEADER, token, "header"))
         if action.versioned:
             parameters.append(OpenApiParameter("ETag", str, "header", response=success))
             if self.method not in ("GET", "HEAD"):

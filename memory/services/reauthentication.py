@@ -27,14 +27,14 @@ def confirm_person(*, actor: Actor, password: str, confirm: str | None, request:
         request: from which address.
 
     Raises:
-        PermissionRefused: `auth.person_required`, the actor is no person; `auth.password_wrong`.
+        PermissionRefused: `auth.person_only`, the actor is no person; `auth.password_wrong`.
         InvalidInput: `confirm.mismatch`, another name was typed.
         RateLimited: `auth.locked`, too many wrong passwords.
     """
     user = User.objects.filter(owner__id=actor.owner_id).first() if actor.kind == "person" else None
     if user is None:
         raise PermissionRefused(
-            "Only a person who is logged in can do this. Nothing was changed.", code="auth.person_required"
+            "Only a person who is logged in can do this. Nothing was changed.", code="auth.person_only"
         )
     if confirm is not None and confirm != user.username:
         raise InvalidInput(

@@ -22,7 +22,6 @@ from memory.models import (
 from memory.services.actors import Actor, Permission
 from memory.services.clock import now
 from memory.services.erasing import would_go_with
-from memory.services.features import require_memory
 from memory.services.forgetting import checked_prefix
 from memory.services.purge.partial_choice import Chosen, choose
 from memory.services.purge.requests import NewPurge, request_purge
@@ -92,7 +91,6 @@ def begin_partial(*, actor: Actor, request: PartialRequest) -> NewPurge:
 
 def _checked(actor: Actor, request: PartialRequest) -> tuple[str, dict[str, Any]]:
     """Check who asks and for what; gives subject and target as a purge keeps them, ids and keyed hashes only."""
-    require_memory()
     actor.require(Permission.PRIVACY)
     named = [name for name in ("agent", "source", "memories") if getattr(request, name) is not None]
     if not named:

@@ -38,9 +38,9 @@ ENDPOINTS: list[Entry] = [
     ("get", "/memories/{memory}", None, Permission.READ),
     ("patch", "/memories/{memory}", {"importance": 1}, Permission.WRITE),
     ("delete", "/memories/{memory}", None, Permission.DELETE),
+    ("post", "/memories/{memory}/reveal", None, Permission.READ),
     ("post", "/memories/{memory}/archive", None, Permission.DELETE),
     ("post", "/memories/{memory}/restore", None, Permission.WRITE),
-    ("post", "/memories/{memory}/reveal", None, Permission.READ),
     ("get", "/memories/{memory}/history", None, Permission.READ),
     ("get", "/memories/{memory}/sources", None, Permission.READ),
     ("get", "/memories/{memory}/reads", None, Permission.PRIVACY),
@@ -144,6 +144,10 @@ ENDPOINTS: list[Entry] = [
     ("get", "/bus/messages", None, Permission.READ),
     ("post", "/bus/messages", {"text": "x", "target": "owner"}, Permission.WRITE),
     ("post", "/bus/messages/{message}/accept", {}, Permission.WRITE),
+    ("post", "/purges/preview", {"source": "user:nobody"}, Permission.PRIVACY),
+    ("get", "/purges", None, Permission.PRIVACY),
+    ("post", "/purges", {"source": "user:nobody"}, Permission.PRIVACY),
+    ("get", "/purges/{purge}", None, Permission.PRIVACY),
     ("delete", "/keys/{key}", None, Permission.AGENTS),
     ("get", "/groups", None, Permission.AGENTS),
     ("post", "/groups", {"kind": "squad", "name": "new"}, Permission.AGENTS),
@@ -155,14 +159,14 @@ PERSONS_ONLY = {("put", "/agents/{agent}/trust"), ("post", "/memories/{memory}/r
 # Open to everybody, or to whoever has a token; tested on their own.
 PUBLIC = {"health", "purges/<str:purge_id>/receipt"}
 WITH_ID = [entry for entry in ENDPOINTS if "{" in entry[1]]
-WITHOUT_MEMORY = ("/access-log", "/outbound", "/settings", "/agents", "/keys", "/groups")
+WITHOUT_MEMORY = ("/access-log", "/outbound", "/settings", "/agents", "/keys", "/groups", "/purges")
 
 every_endpoint = pytest.mark.parametrize(
     ("method", "path", "body", "permission"), ENDPOINTS, ids=[f"{m} {p}" for m, p, _, _ in ENDPOINTS]
 )
 NAMES = (
     "memory", "session", "recall", "agent", "key", "group", "edge", "entity", "relation", "run", "review", "decided",
-    "merge", "skill", "tool", "summary", "community", "message",
+    "merge", "skill", "tool", "summary", "community", "message", "purge",
 )  # fmt: skip
 
 
@@ -211,6 +215,7 @@ def rows(agent: Client, colleague: Client, woman: Client) -> dict[str, str]:
     return {
         "owner": str(woman.actor.owner_id),
         "message": told.json()["id"],
+        "purge": agent.json("post", "/purges", {"source": "user:somebody"}).json()["id"],
         "run": agent.json("post", "/consolidation/run", {}).json()["id"],
         "community": agent.json("get", "/graph/communities").json()["items"][0]["number"],
         "thing": thing,
@@ -250,7 +255,7 @@ def test_the_table_names_every_method_of_every_endpoint() -> None:
     routed = {
         (method, "/".join("*" if "<" in part else part for part in pattern.split("/")))
         for method, pattern in named()
-        if pattern != "health"
+        if pattern not in PUBLIC
     }
     assert listed == routed
 

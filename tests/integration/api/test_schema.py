@@ -94,6 +94,7 @@ def rows(alice: Actor, agent: Client, colleague: Client, woman: Client) -> dict[
             f"/graph/entities/{entity}/merge",
             {"other": agent.json("post", "/graph/entities", {"name": "Alicia", "type": "person"}).json()["id"]},
         ).json()["id"],
+        "purge_id": agent.json("post", "/purges", {"source": "user:somebody"}).json()["id"],
         "run_id": agent.json("post", "/consolidation/run", {}).json()["id"],
         "memory_id": memory,
         "message_id": bearing(colleague)
