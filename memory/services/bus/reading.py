@@ -15,6 +15,7 @@ from memory.crypto.keyring import keyring
 from memory.errors import NotFound
 from memory.models import BusMessage, GroupKind, Visibility, owner_scope
 from memory.services.actors import UNSET, Actor, Permission, parse_scope, read_scopes
+from memory.services.audit.reading import reads
 from memory.services.bus.capabilities import exceeded, presented
 from memory.services.bus.publishing import topic_hash, with_current_groups
 from memory.services.bus.weighing import Weighed, weigh_messages
@@ -50,6 +51,7 @@ class Delivered:
     weighed: Weighed
 
 
+@reads("messages")
 def read_messages(
     *,
     actor: Actor,

@@ -12,7 +12,7 @@ from memory.services.audit import readers
 from tests.integration.api import test_access
 from tests.integration.api.conftest import Client, problem, remember
 
-rows = test_access.rows
+agent, rows = test_access.agent, test_access.rows
 
 # What a route with the permission to read tells without showing what memories say.
 SHOWS_NO_MEMORY = {

@@ -89,9 +89,8 @@ def hear(
     actor: Actor, *, token: str | None = None, after: Any = None, size: int = 20, **request: Any
 ) -> list[Delivered]:
     """Read messages."""
-    return read_messages(
-        actor=actor, token=token or token_for(actor), request=ReadRequest(**request), after=after, size=size
-    )
+    shown = token or (token_for(actor) if actor.agent_id else None)
+    return read_messages(actor=actor, token=shown, request=ReadRequest(**request), after=after, size=size)
 
 
 def texts(delivered: list[Delivered]) -> list[str]:

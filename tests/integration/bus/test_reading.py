@@ -10,7 +10,7 @@ from uuid import UUID
 import pytest
 
 from memory.errors import InvalidScope, NotFound, PermissionRefused
-from memory.models import BusMessage, owner_scope
+from memory.models import BusMessage
 from memory.services.actors import Actor, Permission
 from memory.services.agents import set_membership
 from memory.services.bus.accepting import accept_message
@@ -22,10 +22,12 @@ from memory.services.turns import TurnDraft, ingest_turns
 from tests.integration.bus.conftest import (
     Agents,
     StandingClock,
+    audited,
     group,
     hear,
     leave,
     say,
+    stored,
     texts,
     token_for,
 )
@@ -109,13 +111,13 @@ class TestChecks:
         assert refused.value.machine_code == code
 
     def test_a_person_reads_all_without_one(self, alice: Actor, told: Any) -> None:
-        assert heard(alice, token="unused") == set(SCOPES)
+        assert heard(alice) == set(SCOPES)
 
     def test_a_stranger_reads_nothing(
         self, mallory: Actor, told: dict[str, BusMessage], groups: dict[str, UUID], make_agent: Callable[..., Any]
     ) -> None:
         spy, _ = make_agent(mallory, "spy", scopes=list(Permission))
-        assert heard(spy) == heard(mallory, token="unused") == set()
+        assert heard(spy) == heard(mallory) == set()
         for message in told.values():
             with pytest.raises(NotFound):
                 accept_message(actor=spy, token=token_for(spy), message_id=message.pk)
@@ -365,10 +367,10 @@ class TestContradictions:
         assert self.weighed(reader).contradictions[0].resolution == resolution
 
 
-def test_reading_changes_nothing(alice: Actor, sender: Actor, reader: Actor) -> None:
+def test_reading_changes_nothing_and_is_recorded(alice: Actor, sender: Actor, reader: Actor) -> None:
     remember(actor=reader, draft=Draft(text="The deploy runs on Tuesday."))
     say(sender, "The deploy runs on Monday.")
-    first = hear(reader)
-    assert texts(hear(reader)) == texts(first)
-    with owner_scope(alice.owner_id):
-        assert BusMessage.objects.count() == 1
+    assert texts(hear(reader)) == texts(hear(reader)) == texts(hear(alice))
+    assert stored(alice) == 1
+    # A person's reads are not recorded.
+    assert audited(alice, "read") == [(reader.label, "messages", None, "")] * 2
