@@ -18,7 +18,7 @@ from memory.services.actors import UNSET, Actor, Permission, parse_scope, read_s
 from memory.services.audit.reading import reads
 from memory.services.bus.capabilities import exceeded, presented
 from memory.services.bus.publishing import topic_hash, with_current_groups
-from memory.services.bus.weighing import Weighed, weigh_messages
+from memory.services.bus.weighing import Weighed, opens, weigh_messages
 from memory.services.clock import now
 from memory.services.features import require_memory
 
@@ -87,7 +87,7 @@ def read_messages(
         rows = _narrowed(reader, rows, request)
         if after is not None:
             rows = rows.filter(Q(published_at__gt=after[0]) | Q(published_at=after[0], pk__gt=after[1]))
-        found = list(rows.order_by("published_at", "pk")[:size])
+        found = [message for message in rows.order_by("published_at", "pk")[:size] if opens(message)]
         return [Delivered(*pair) for pair in zip(found, weigh_messages(reader, found, at=moment), strict=True)]
 
 
@@ -96,6 +96,7 @@ def readable_message(*, actor: Actor, token: str | None, message_id: UUID, at: d
 
     Call it within the owner's scope; raises NotFound for every other message.
     """
+    # A person reads without a token, and accepts nothing.
     presented(actor=actor, token=token, moment=at)
     reader, rows = _readable(actor, token, at, UNSET)
     message = rows.filter(pk=message_id).first()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
@@ -20,15 +21,17 @@ from memory.consolidation.trust import (
     compare,
     weigh,
 )
+from memory.errors import KeysUnavailable
 from memory.models import BusMessage, Kind, Memory, MemorySource, MemoryVersion
 from memory.recall.lexical import build_model, search
 from memory.recall.profiles import shipped
-from memory.recall.statistics import owner_statistics
+from memory.recall.statistics import OwnerStatistics, owner_statistics
 from memory.services.actors import Actor
 from memory.services.bus.trusting import trust_of
 from memory.services.consolidation.derived import made_here
-from memory.services.opening import opened
 from memory.services.questions import RecallRequest, without_vector
+
+logger = logging.getLogger(__name__)
 
 COMPARED: Final = 5
 LOOKED_FOR: Final = 2_000
@@ -77,7 +80,8 @@ def weigh_messages(actor: Actor, messages: Sequence[BusMessage], *, at: datetime
     Each is compared with the five memories that share its words most. Costs one search by words for each message.
     """
     trusted = trust_of([message.publisher_id for message in messages], unset=UNKNOWN_TRUST)
-    return [_weighed(actor, message, trusted[message.publisher_id], at) for message in messages]
+    owner = owner_statistics(actor.owner_id)
+    return [_weighed(actor, message, trusted[message.publisher_id], owner, at) for message in messages]
 
 
 def outweighed_by_default(trust: float) -> bool:
@@ -85,10 +89,10 @@ def outweighed_by_default(trust: float) -> bool:
     return weigh(incoming=trust, existing=DEFAULT_TRUST, newer=True)[0] is Verdict.KEEP
 
 
-def _weighed(actor: Actor, message: BusMessage, trust: float, at: datetime) -> Weighed:
+def _weighed(actor: Actor, message: BusMessage, trust: float, owner: OwnerStatistics, at: datetime) -> Weighed:
     repeats: Memory | None = None
     against: list[tuple[Memory, float]] = []
-    for row in _nearest(actor, message.text, at):
+    for row in _nearest(actor, message.text, owner, at):
         compared = compare(message.text, row.text)
         if compared.relation is Relation.SAME:
             repeats = repeats or row
@@ -97,17 +101,26 @@ def _weighed(actor: Actor, message: BusMessage, trust: float, at: datetime) -> W
     return Weighed(trust, repeats, _resolved(message, trust, against))
 
 
-def _nearest(actor: Actor, text: str, at: datetime) -> list[Memory]:
+def _nearest(actor: Actor, text: str, owner: OwnerStatistics, at: datetime) -> list[Memory]:
     """Give the live statements that the lexical arm of recall finds first."""
     query = without_vector(actor, text[:LOOKED_FOR], RecallRequest(query=text, kinds=STATEMENTS))
     query = replace(query, filters=replace(query.filters, unexpired_at=at))
     profile = shipped("default")
-    model = build_model(query, profile, owner_statistics(actor.owner_id))
+    model = build_model(query, profile, owner)
     if model is None:
         return []
     found = list(search(query, model, COMPARED))[:COMPARED]
     rows = {row.pk: row for row in Memory.objects.filter(pk__in=found)}
-    return opened([rows[memory_id] for memory_id in found if memory_id in rows])
+    return [rows[memory_id] for memory_id in found if memory_id in rows and opens(rows[memory_id])]
+
+
+def opens(row: Memory | BusMessage) -> bool:
+    """Tell whether the text of a row opens; one that does not is logged, and must not keep others from being read."""
+    try:
+        return isinstance(row.text, str)
+    except KeysUnavailable:
+        logger.error("%s %s does not open with its owner's key", row._meta.model_name, row.pk)
+        return False
 
 
 def _resolved(message: BusMessage, trust: float, against: Sequence[tuple[Memory, float]]) -> tuple[Contradiction, ...]:
@@ -120,6 +133,9 @@ def _resolved(message: BusMessage, trust: float, against: Sequence[tuple[Memory,
     found = []
     for row, share in against:
         existing = DEFAULT_TRUST if row.agent_id is None else trusted[row.agent_id]
+        if row.agent_id == message.publisher_id:
+            # Whoever corrects itself is trusted as much as before.
+            existing = trust
         verdict, ground = weigh(incoming=trust, existing=existing, newer=message.published_at > stated[row.pk])
         protected = row.pk in by_person or row.importance >= WEIGHTY
         if verdict is Verdict.KEEP:

@@ -8,9 +8,10 @@ from typing import Any
 from uuid import UUID
 
 import pytest
+from django.db import connection
 
 from memory.errors import InvalidScope, NotFound, PermissionRefused
-from memory.models import BusMessage
+from memory.models import BusMessage, owner_scope
 from memory.services.actors import Actor, Permission
 from memory.services.agents import set_membership
 from memory.services.bus.accepting import accept_message
@@ -326,6 +327,26 @@ class TestContradictions:
             state()
         (found,) = self.weighed(reader).contradictions
         assert (found.resolution, found.ground) == (resolution, ground)
+
+    def test_an_agent_may_correct_itself(self, sender: Actor, reader: Actor, standing: StandingClock) -> None:
+        remember(actor=sender, draft=Draft(text="The deploy runs on Tuesday."))
+        standing.forward(minutes=1)
+        say(sender, "The deploy runs on Monday.")
+        (found,) = self.weighed(reader).contradictions
+        assert (found.resolution, found.ground) == ("accept_incoming", "time")
+
+    def test_what_does_not_open_keeps_nothing_from_being_read(self, alice: Actor, sender: Actor, reader: Actor) -> None:
+        remember(actor=reader, draft=Draft(text="The deploy runs on Tuesday."))
+        broken = say(sender, "Broken.")
+        say(sender, "The deploy runs on Monday.")
+        assert len(self.weighed(reader).contradictions) == 1
+        with owner_scope(alice.owner_id), connection.cursor() as cursor:
+            cursor.execute("UPDATE memory_memory SET text = overlay(text PLACING 'AAAA' FROM 12)")
+            cursor.execute(
+                "UPDATE memory_busmessage SET text = overlay(text PLACING 'AAAA' FROM 12) WHERE id = %s", [broken.pk]
+            )
+        assert texts(hear(reader)) == ["The deploy runs on Monday."]
+        assert self.weighed(reader).contradictions == ()
 
     def test_stating_it_again_makes_a_memory_newer(
         self, alice: Actor, sender: Actor, reader: Actor, standing: StandingClock
