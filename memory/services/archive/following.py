@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from memory.errors import TooLarge
-from memory.services.archive.limits import MOST_ROWS_OF_ONE
+from memory.services.archive import limits
 from memory.services.archive.outcome import ArchiveImported
 from memory.services.archive.reading import Archive, Record
 
@@ -13,35 +13,44 @@ class Following:
 
     def __init__(self, archive: Archive, part: str, column: str, result: ArchiveImported) -> None:
         """Begin at the first line of a part, whose lines are ordered by a column."""
-        self._lines = archive.lines(part)
+        self._lines = archive.sized_lines(part)
         self._part, self._column, self._result = part, column, result
-        self._next: Record | None = next(self._lines, None)
+        self._next: Record | None = None
+        self._size = 0
+        self.held = 0
+        """Bytes that were given out; whoever has let go of them sets it back."""
+        self._advance()
+
+    def _advance(self) -> None:
+        self._next, self._size = next(self._lines, (None, 0))
 
     def of(self, key: str) -> list[Record]:
         """Give the lines that hang on a row; ask for rows in the order of their ids.
 
         Raises:
-            TooLarge: `archive.too_large`, more than 20,000 of them.
+            TooLarge: `archive.too_large`, more than 20,000 of them, or 64 MiB.
         """
         found: list[Record] = []
+        held = 0
         while self._next is not None:
             here = self._next.get(self._column)
             if not isinstance(here, str) or here < key:
                 self._result.leave(self._part)
             elif here == key:
                 found.append(self._next)
+                held += self._size
             else:
                 break
-            if len(found) > MOST_ROWS_OF_ONE:
+            if len(found) > limits.MOST_ROWS_OF_ONE or held > limits.MOST_BYTES_OF_ONE:
                 raise TooLarge(
-                    f"More than {MOST_ROWS_OF_ONE} lines of {self._part}.jsonl belong to one row.",
-                    code="archive.too_large",
+                    f"More lines of {self._part}.jsonl belong to one row than are taken.", code="archive.too_large"
                 )
-            self._next = next(self._lines, None)
+            self._advance()
+        self.held += held
         return found
 
     def finish(self) -> None:
         """Count the lines that nobody asked for."""
         while self._next is not None:
             self._result.leave(self._part)
-            self._next = next(self._lines, None)
+            self._advance()

@@ -36,8 +36,15 @@ MOST_MANIFEST_BYTES: Final = 256 * KIB
 MOST_DEPTH: Final = 32
 """Most objects and lists inside one another."""
 
+MOST_PAGE_BYTES: Final = 16 * MIB
+"""Lines that are worked on at a time."""
+
 MOST_ROWS_OF_ONE: Final = 20_000
+MOST_BYTES_OF_ONE: Final = 64 * MIB
 """Lines that hang on one memory, entity, relation or event."""
+
+MOST_SKILL_BYTES: Final = 64 * MIB
+"""Of all skills, which are taken over together."""
 
 PIECE: Final = 64 * KIB
 """How much is read, packed or sealed at a time."""

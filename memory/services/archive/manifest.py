@@ -75,6 +75,10 @@ class Manifest:
         """Give how many lines a part has, 0 where the archive does not hold it."""
         return next((one.rows for one in self.files if one.name == f"{name}.jsonl"), 0)
 
+    def size(self, name: str) -> int:
+        """Give how many bytes a part has, 0 where the archive does not hold it."""
+        return next((one.bytes for one in self.files if one.name == f"{name}.jsonl"), 0)
+
 
 def product_version() -> str:
     """Give the version of this product; `unknown` where it runs from a tree that was not installed."""

@@ -45,13 +45,31 @@ class Archive:
             InvalidInput: `archive.line`, a line that is no JSON object, or nested too deeply.
             TooLarge: `archive.too_large`, a line beyond 4 MiB.
         """
+        for line, _ in self.sized_lines(name):
+            yield line
+
+    def sized_lines(self, name: str) -> Iterator[tuple[Record, int]]:
+        """Give the rows of a part with the bytes of their lines; see `lines`."""
         if not any(one.name == f"{name}.jsonl" for one in self.manifest.files):
             return
         with _damage_told(), self._packed.open(f"{name}.jsonl") as file:
             while line := file.readline(limits.MOST_LINE_BYTES + 1):
                 if len(line) > limits.MOST_LINE_BYTES:
                     raise _too_large(f"A line of {name}.jsonl")
-                yield _object(line, name)
+                yield _object(line, name), len(line)
+
+    def pages(self, name: str, most: int) -> Iterator[list[tuple[int, Record]]]:
+        """Give the rows of a part with their places, so many at once or as many as have 16 MiB; see `lines`."""
+        page: list[tuple[int, Record]] = []
+        held = 0
+        for index, (line, size) in enumerate(self.sized_lines(name)):
+            page.append((index, line))
+            held += size
+            if len(page) >= most or held >= limits.MOST_PAGE_BYTES:
+                yield page
+                page, held = [], 0
+        if page:
+            yield page
 
 
 def checked_archive(file: IO[bytes]) -> Archive:

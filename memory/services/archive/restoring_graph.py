@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
-from itertools import islice
 from typing import Any, Final
 from uuid import UUID
 
 from memory.errors import TooLarge
+from memory.services.archive import limits
 from memory.services.archive.following import Following
 from memory.services.archive.outcome import ArchiveImported, Progress
 from memory.services.archive.placing import Place, Places
@@ -41,8 +41,7 @@ def take_graph(joining: Joining, archive: Archive, progress: Progress) -> None:
     for part, hanging, column, describe in _PARTS:
         following = {name: Following(archive, name, column, joining.result) for name in hanging}
         total, done = archive.manifest.rows(part), 0
-        numbered = enumerate(archive.lines(part))
-        while page := list(islice(numbered, PAGE)):
+        for page in archive.pages(part, PAGE):
             for place, items in _placed(joining, part, page, following, describe):
                 _import(joining, part, place, items)
             done += len(page)
@@ -98,9 +97,10 @@ def take_skills(joining: Joining, archive: Archive) -> None:
     """Put the skills of an archive beside their memories, as `import_skills` does, each for the scope that it had.
 
     Raises:
-        TooLarge: `archive.too_large`, more than 20,000 skills.
+        TooLarge: `archive.too_large`, more than 20,000 skills, or 64 MiB.
     """
-    if archive.manifest.rows("skills") > MOST_ITEMS:
+    held = sum(archive.manifest.size(part) for part in ("skills", "skill_dependencies"))
+    if archive.manifest.rows("skills") > MOST_ITEMS or held > limits.MOST_SKILL_BYTES:
         raise TooLarge(f"An archive holds at most {MOST_ITEMS} skills.", code="archive.too_large")
     lines = list(enumerate(archive.lines("skills")))
     memory_of = {line.get("id"): line.get("memory_id") for _, line in lines if isinstance(line.get("id"), str)}

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from itertools import islice
 from typing import Final
 from uuid import UUID
 
 from memory.crypto.keyring import keyring
 from memory.errors import InvalidInput, LociError
 from memory.models import Memory, Status, Visibility
+from memory.services.archive import limits
 from memory.services.archive.following import Following
 from memory.services.archive.items import Item, Standing
 from memory.services.archive.outcome import ArchiveImported, Mode, Progress
@@ -61,8 +61,7 @@ def take_memories(under_way: Restoring, archive: Archive, progress: Progress) ->
     """
     files = {part: Following(archive, part, "memory_id", under_way.result) for part in HANGING}
     total, done = archive.manifest.rows("memories"), 0
-    numbered = enumerate(archive.lines("memories"))
-    while page := list(islice(numbered, PAGE)):
+    for page in archive.pages("memories", PAGE):
         _take_page(under_way, page, files)
         done += len(page)
         progress("memories", done, total)
@@ -83,6 +82,17 @@ def _take_page(under_way: Restoring, page: Sequence[tuple[int, Record]], files: 
             continue
         if item is not None:
             items.append(item)
+        if sum(one.held for one in files.values()) >= limits.MOST_PAGE_BYTES:
+            # Much hangs on these few.
+            _settle(under_way, items, files)
+            items = []
+    _settle(under_way, items, files)
+
+
+def _settle(under_way: Restoring, items: Sequence[Item], files: Mapping[str, Following]) -> None:
+    """Store the memories that are not here, and let go of what hangs on all of them."""
+    for one in files.values():
+        one.held = 0
     fresh = _met(under_way, items)
     if under_way.known and under_way.mode is Mode.MISSING:
         under_way.result.memories["erased_since"] += len(fresh)
