@@ -102,6 +102,7 @@ def fresh_process_state(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(readers, "_counter", readers.ReadCounter(writes_itself=False))
     monkeypatch.setattr(outbound, "_log", outbound.OutboundLog(writes_itself=False))
     caches["default"].clear()
+    caches["agent_keys"].clear()
     keyring().forget()
 
 

@@ -262,6 +262,12 @@ LOCI_WORKERS = env.integer("LOCI_WORKERS", 1, meaning="Job processes.", minimum=
 RATE_WRITE = env.string("LOCI_RATE_WRITE", "600/min", meaning="Write requests per agent key.")
 RATE_RECALL = env.string("LOCI_RATE_RECALL", "1200/min", meaning="Recall and context requests per agent key.")
 RATE_READ = env.string("LOCI_RATE_READ", "1200/min", meaning="Other read requests per agent key.")
+MOST_WRONG_KEYS = env.integer(
+    "LOCI_WRONG_KEYS",
+    100,
+    meaning="Wrong agent keys from one address within a minute, after which it is refused with keys not seen lately.",
+    minimum=1,
+)
 RATE_LOGIN_FAILURES = env.integer(
     "LOCI_LOGIN_FAILURES", 10, meaning="Failed logins after which a name is locked for a while.", minimum=1
 )

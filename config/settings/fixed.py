@@ -79,8 +79,15 @@ AXES_LOCKOUT_PARAMETERS = [["username", "ip_address"]]
 AXES_HANDLER = "axes.handlers.cache.AxesCacheHandler"
 AXES_CACHE = "logins"
 AXES_VERBOSE = False
-# It would count in a cache that all web processes share; there is one web process.
-SILENCED_SYSTEM_CHECKS = ["axes.W001"]
+SILENCED_SYSTEM_CHECKS = [
+    # It would count in a cache that all web processes share; there is one web process.
+    "axes.W001",
+    # Other hosts of the operator's domain are not ours to bind to HTTPS, nor is the domain for browsers' own lists.
+    "security.W005",
+    "security.W021",
+    # The proxy that ends HTTPS redirects. Here it would turn away agents on this machine, and the check of health.
+    "security.W008",
+]
 AXES_LOCKOUT_TEMPLATE = "palace/locked_out.html"
 
 # Security
@@ -132,6 +139,12 @@ CACHES = {
         "BACKEND": "django.core.cache.backends.locmem.LocMemCache",
         "LOCATION": "logins",
         "OPTIONS": {"MAX_ENTRIES": 200_000},
+    },
+    # Likewise: counts of wrong agent keys by address, and digests of right ones.
+    "agent_keys": {
+        "BACKEND": "django.core.cache.backends.locmem.LocMemCache",
+        "LOCATION": "agent_keys",
+        "OPTIONS": {"MAX_ENTRIES": 100_000},
     },
 }
 

@@ -10,6 +10,7 @@ from rest_framework.authentication import BaseAuthentication, SessionAuthenticat
 from rest_framework.exceptions import AuthenticationFailed, PermissionDenied
 from rest_framework.request import Request
 
+from memory.api.wrong_keys import note_right, note_wrong, refuse_flood
 from memory.errors import NotAuthenticated, NotFound
 from memory.services.accounts import owner_of
 from memory.services.actors import Actor, person
@@ -43,14 +44,19 @@ class AgentKeyAuthentication(BaseAuthentication):
 
         Raises:
             AuthenticationFailed: the key is unknown, expired or revoked, or its agent is paused.
+            Throttled: too many wrong keys came from this address.
         """
         secret = _secret(request)
         if secret is None:
             return None
+        address = request.META.get("REMOTE_ADDR")
+        refuse_flood(secret, address)
         try:
             actor = authenticate(secret)
         except NotAuthenticated as error:
+            note_wrong(address)
             raise AuthenticationFailed(error.message, code="auth.invalid") from error
+        note_right(secret)
         assert actor.agent_id is not None
         return AgentCaller(actor.agent_id), replace(actor, via=TRANSPORT)
 

@@ -21,7 +21,7 @@ class LogQuery(PageQuery):
     until = Moment(required=False, help_text="Before this moment.")
 
 
-class EventSerializer(serializers.Serializer[Any]):
+class LoggedEventSerializer(serializers.Serializer[Any]):
     """One event; it holds no content."""
 
     id = serializers.UUIDField(source="event.id")
@@ -42,7 +42,7 @@ class EventSerializer(serializers.Serializer[Any]):
 class LogPageSerializer(serializers.Serializer[Any]):
     """A page of the access log, newest first."""
 
-    items = EventSerializer(many=True)
+    items = LoggedEventSerializer(many=True)
     next = serializers.CharField(allow_null=True, help_text="The cursor of the next page; null on the last.")
 
 

@@ -8,7 +8,7 @@ from rest_framework.response import Response
 from memory.api.actions import Action
 from memory.api.pagination import KeysetPagination
 from memory.api.serializers.access_log import (
-    EventSerializer,
+    LoggedEventSerializer,
     LogPageSerializer,
     LogQuery,
     ReaderSerializer,
@@ -49,7 +49,7 @@ class AccessLogView(LociView):
             fetch=lambda after, size: access_log(actor=self.actor, request=wanted, after=after, size=size),
             position=lambda row: (row.event.created_at, row.event.pk),
         )
-        return Response({"items": EventSerializer(rows, many=True).data, "next": following})
+        return Response({"items": LoggedEventSerializer(rows, many=True).data, "next": following})
 
 
 class ReadsView(LociView):

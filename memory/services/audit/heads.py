@@ -11,6 +11,7 @@ from uuid import UUID
 from memory.crypto.signing import canonical, fingerprint, is_signed, signer
 from memory.errors import InvalidInput, OwnerPurging
 from memory.models import AuditSeal, Owner, RetiredAuditSeal, owner_scope
+from memory.services.audit.chain import same
 from memory.services.audit.verification import Finding, Verified
 from memory.services.clock import now
 
@@ -89,6 +90,6 @@ def compare(chains: Iterable[Verified], heads: Mapping[UUID, Head], *, all_chain
         elif number not in there[chain]:
             last = max(there[chain], default=0)
             found.append(Finding(chain, "head.missing", number, f"The chain ends with seal {last} now."))
-        elif there[chain][number] != digest:
+        elif not same(there[chain][number], digest):
             found.append(Finding(chain, "head.changed", number, "The seal is another one than it was."))
     return found

@@ -1,0 +1,61 @@
+"""A limit on wrong agent keys from one address, so that trying keys costs no query.
+
+Keys have 256 random bits and cannot be guessed; this is about the load. A key that was right within the last minutes
+passes from everywhere, so that whoever shares an address with an attacker keeps working.
+"""
+
+from __future__ import annotations
+
+from hashlib import sha256
+from ipaddress import ip_address, ip_network
+from typing import Final
+
+from django.conf import settings
+from django.core.cache import caches
+from rest_framework.exceptions import Throttled
+
+WINDOW_SECONDS: Final = 60
+KNOWN_SECONDS: Final = 600
+CACHE: Final = "agent_keys"
+# What one customer of a network has of IPv6.
+IPV6_PREFIX: Final = 64
+
+
+def refuse_flood(secret: str, address: str | None) -> None:
+    """Refuse a key unread when too many wrong ones came from its address; raises Throttled."""
+    cache = caches[CACHE]
+    wrong = cache.get(_address_key(address), 0)
+    if wrong >= settings.MOST_WRONG_KEYS and not cache.get(_secret_key(secret)):
+        raise Throttled(WINDOW_SECONDS)
+
+
+def note_wrong(address: str | None) -> None:
+    """Count a wrong key from an address; the count is forgotten a minute after its first one."""
+    key = _address_key(address)
+    if not caches[CACHE].add(key, 1, WINDOW_SECONDS):
+        try:
+            caches[CACHE].incr(key)
+        except ValueError:
+            # It ran out between the two.
+            caches[CACHE].add(key, 1, WINDOW_SECONDS)
+
+
+def note_right(secret: str) -> None:
+    """Remember for a while that a key was right; its digest, never the key."""
+    caches[CACHE].set(_secret_key(secret), True, KNOWN_SECONDS)
+
+
+def _address_key(address: str | None) -> str:
+    return f"wrong:{_network(address or '')}"
+
+
+def _network(address: str) -> str:
+    try:
+        parsed = ip_address(address)
+    except ValueError:
+        return "unknown"
+    return str(ip_network((parsed, IPV6_PREFIX), strict=False)) if parsed.version == 6 else str(parsed)
+
+
+def _secret_key(secret: str) -> str:
+    return f"right:{sha256(secret.encode('utf-8', 'surrogatepass')).hexdigest()}"
