@@ -26,6 +26,18 @@ class DiscreetFormatter(logging.Formatter):
         return "\n".join(line.rstrip("\n") for line in lines)
 
 
+class RoutesOnly(logging.Filter):
+    """Name the route of a request that failed and not its path, in which somebody may have typed anything."""
+
+    def filter(self, record: logging.LogRecord) -> bool:
+        """Put the route in the place of the path, which is the last of the arguments of Django's own messages."""
+        request = getattr(record, "request", None)
+        if request is not None and isinstance(record.args, tuple) and record.args:
+            match = getattr(request, "resolver_match", None)
+            record.args = (*record.args[:-1], f"/{match.route}" if match else "an unknown address")
+        return True
+
+
 class JsonFormatter(DiscreetFormatter):
     """Write one JSON object a line."""
 
@@ -55,13 +67,15 @@ def logging_configuration(*, level: str, form: str) -> dict[str, Any]:
             },
             "json": {"()": "config.settings.logs.JsonFormatter"},
         },
+        "filters": {"routes_only": {"()": "config.settings.logs.RoutesOnly"}},
         "handlers": {"stderr": {"class": "logging.StreamHandler", "formatter": form}},
         "root": {"handlers": ["stderr"], "level": level},
         "loggers": {
             # SQL parameters hold text before encryption has been checked by eyes; never log them.
             "django.db.backends": {"level": "INFO"},
-            # Refused requests are the client's affair, and their paths can hold what somebody typed.
-            "django.request": {"level": "ERROR"},
+            # Refused requests are the client's affair; what failed is named by its route.
+            "django.request": {"level": "ERROR", "filters": ["routes_only"]},
+            "django.security.csrf": {"filters": ["routes_only"]},
             "httpx": {"level": "WARNING"},
         },
     }
