@@ -16,6 +16,7 @@ from memory.services.consolidation import due as due_runs
 from memory.services.consolidation import triggers
 from memory.services.keys import rotation
 from memory.services.purge import runner as purges
+from memory.services.purge.caches import forget_closed_owners
 
 logger = logging.getLogger(__name__)
 
@@ -53,7 +54,13 @@ def seal_audit() -> dict[str, int]:
 
 def run_purges() -> int:
     """Work on purges that wait; gives how many came to their end."""
-    return _without_values(purges.run_due)
+
+    def run() -> int:
+        # This process may have worked for an owner whom another one is purging.
+        forget_closed_owners()
+        return purges.run_due()
+
+    return _without_values(run)
 
 
 def call_for_missing_tokens() -> int:

@@ -187,6 +187,11 @@ class Keyring:
             # Whoever still seals something for this owner loses nothing that is not lost.
             ring.keys.wipe()
 
+    def owners(self) -> set[UUID]:
+        """List the owners whose keys are cached in this process."""
+        with self._lock:
+            return set(self._rings)
+
     def forget(self, owner_id: UUID | None = None) -> None:
         """Drop cached keys, of one owner or of all."""
         with self._lock:

@@ -79,6 +79,6 @@ def owner_of(user: User) -> Owner:
 
 
 def owners_without_keys() -> set[UUID]:
-    """List owners whose keys the vault lacks; their texts cannot be read."""
+    """List owners whose keys the vault lacks; their texts cannot be read. Those who are purged lack them on purpose."""
     known = keyring().vault.owners()
-    return set(Owner.objects.values_list("pk", flat=True)) - known
+    return set(Owner.objects.filter(purging_at=None).values_list("pk", flat=True)) - known

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Sequence
+from contextlib import suppress
 from datetime import datetime, timedelta
 from typing import Final
 from uuid import UUID
@@ -11,7 +12,7 @@ from uuid import UUID
 from django.conf import settings
 from django.db import connection
 
-from memory.errors import EmbedderUnavailable, KeysUnavailable
+from memory.errors import EmbedderUnavailable, KeysUnavailable, OwnerPurging
 from memory.models import DueWork, Memory, Owner, Status, owner_scope
 from memory.ports import TokenEmbedder, gives_tokens
 from memory.ports.outbound import on_behalf_of
@@ -97,8 +98,8 @@ def call_for_missing_tokens() -> int:
         return 0
     space, reduction = active_space(model), model.reduction
     called = 0
-    for owner_id in Owner.objects.order_by("pk").values_list("pk", flat=True).iterator():
-        with owner_scope(owner_id):
+    for owner_id in Owner.objects.filter(purging_at=None).order_by("pk").values_list("pk", flat=True).iterator():
+        with suppress(OwnerPurging), owner_scope(owner_id):
             if _missing(owner_id, space.pk, reduction, after=FIRST, most=1):
                 call_for_work(DueWork.TOKENS, due_at=now())
                 called += 1

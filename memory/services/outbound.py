@@ -119,6 +119,11 @@ def flush() -> None:
     _log.flush()
 
 
+def forget(owner_id: UUID) -> None:
+    """Drop an owner's records that wait to be written."""
+    _log.forget(owner_id)
+
+
 def note(request: Outgoing) -> None:
     """Keep a record of a request; what providers are given to call."""
     _log.note(request)

@@ -158,7 +158,7 @@ class Command(BaseCommand):
 def _owners(options: dict[str, Any]) -> list[UUID]:
     if options["owner"]:
         return [owner_named(options["owner"])]
-    return list(Owner.objects.order_by("pk").values_list("pk", flat=True))
+    return list(Owner.objects.filter(purging_at=None).order_by("pk").values_list("pk", flat=True))
 
 
 def _status_lines(status: KeyStatus) -> list[str]:

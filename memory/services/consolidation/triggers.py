@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from datetime import datetime, timedelta
 
+from memory.errors import OwnerPurging
 from memory.models import DueWork, Owner, owner_scope
 from memory.services.clock import now
 from memory.services.consolidation.cadence import counts_full
@@ -48,8 +50,9 @@ def call_for_consolidation() -> int:
     """
     noted = DueWork.objects.filter(job=DueWork.CONSOLIDATE).values("owner_id")
     called = 0
-    for owner_id in Owner.objects.exclude(pk__in=noted).order_by("pk").values_list("pk", flat=True).iterator():
-        with owner_scope(owner_id):
+    unnoted = Owner.objects.filter(purging_at=None).exclude(pk__in=noted)
+    for owner_id in unnoted.order_by("pk").values_list("pk", flat=True).iterator():
+        with suppress(OwnerPurging), owner_scope(owner_id):
             if current_settings()["values"]["consolidation"]:
                 call_for_work(DueWork.CONSOLIDATE, due_at=now())
                 called += 1

@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 import time
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Final
@@ -14,7 +15,7 @@ from django.conf import settings
 from django.db import connection
 
 from memory.crypto.keyring import LIFETIME_SECONDS, keyring
-from memory.errors import Conflict, LociError
+from memory.errors import Conflict, LociError, OwnerPurging
 from memory.models import DueWork, Owner, owner_scope
 from memory.services.clock import now
 from memory.services.findings import Finding
@@ -199,14 +200,14 @@ def end_rotation(
 def call_for_rotation(*, at: datetime | None = None) -> int:
     """Call for work where a rotation is due or was left unfinished; gives the number of those owners."""
     moment, called = at or now(), 0
-    for owner_id in Owner.objects.order_by("pk").values_list("pk", flat=True).iterator():
+    for owner_id in Owner.objects.filter(purging_at=None).order_by("pk").values_list("pk", flat=True).iterator():
         try:
             known = keyring().vault.versions(owner_id)
         except LociError as error:
             logger.warning("the keys of owner %s cannot be looked at: %s", owner_id, error.machine_code)
             continue
         if len(known) > 1 or _rotation_due(owner_id, known, moment):
-            with owner_scope(owner_id):
+            with suppress(OwnerPurging), owner_scope(owner_id):
                 call_for_work(DueWork.REKEY, due_at=moment)
             called += 1
     return called
@@ -235,7 +236,8 @@ def rotation_finding() -> Finding:
     late = stuck = 0
     moment = now()
     try:
-        for owner_id in Owner.objects.order_by("pk").values_list("pk", flat=True)[:MOST_OWNERS_LOOKED_AT]:
+        owners = Owner.objects.filter(purging_at=None).order_by("pk").values_list("pk", flat=True)
+        for owner_id in owners[:MOST_OWNERS_LOOKED_AT]:
             known = keyring().vault.versions(owner_id)
             due = _due_at(owner_id, known)
             late += due is not None and moment >= due + OVERDUE

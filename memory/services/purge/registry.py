@@ -115,6 +115,12 @@ def announce(load: Callable[[], None]) -> None:
     _announced.append(load)
 
 
+def load_announced() -> None:
+    """Have everything registered that was announced."""
+    while _announced:
+        _announced.pop(0)()
+
+
 def register(target: PurgeTarget, *, phase: Phase) -> None:
     """Add a target; within a phase they have their turns in the order in which they were added.
 
@@ -129,8 +135,7 @@ def register(target: PurgeTarget, *, phase: Phase) -> None:
 
 def targets(*phases: Phase) -> list[PurgeTarget]:
     """List the targets in the order of their turns, those of some phases or all."""
-    while _announced:
-        _announced.pop(0)()
+    load_announced()
     ordered = sorted(_targets.values(), key=lambda entry: entry[0])
     return [target for phase, target in ordered if not phases or phase in phases]
 

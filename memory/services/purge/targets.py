@@ -64,7 +64,8 @@ from memory.models import (
 from memory.recall.dense import scan_choices
 from memory.recall.document_frequency import document_frequencies
 from memory.recall.vocabulary import vocabularies
-from memory.services import reinforcement
+from memory.services import outbound, reinforcement
+from memory.services.audit import readers
 from memory.services.expansion import forget_expansions
 from memory.services.purge.caches import CachesTarget, register_cache
 from memory.services.purge.logins import BrowserSessionsTarget, LoginTarget
@@ -146,6 +147,8 @@ def register_caches() -> None:
     register_cache("vocabularies", vocabularies.forget)
     register_cache("expansions", forget_expansions)
     register_cache("waiting uses", reinforcement.forget)
+    register_cache("waiting reads", readers.forget)
+    register_cache("waiting records of requests", outbound.forget)
     register_cache("document frequencies", lambda owner_id: document_frequencies.forget())
     register_cache("scan choices", lambda owner_id: scan_choices.forget())
     register_cache("graph matrices", lambda owner_id: adjacencies.forget())

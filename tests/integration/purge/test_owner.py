@@ -15,6 +15,7 @@ from memory.recall.vocabulary import vocabularies
 from memory.services.actors import Actor, system
 from memory.services.audit.verification import verify_retired
 from memory.services.drafts import Draft
+from memory.services.purge.caches import forget_closed_owners
 from memory.services.purge.receipts import verify_receipt
 from memory.services.purge.requests import begin_purge, preview_owner, purge_by_token, purge_of, purges_of
 from memory.services.purge.runner import run_due, run_purge
@@ -176,6 +177,19 @@ def test_memory_of_the_process_forgets(alice: Actor, mallory: Actor) -> None:
     assert {owner_id for owner_id, _ in vocabularies._lists} == {mallory.owner_id}
     assert alice.owner_id not in keyring()._rings
     run_purge(purge_id=made.purge.pk)
+
+
+def test_other_processes_forget_closed_owners(alice: Actor, mallory: Actor) -> None:
+    for owner in (alice, mallory):
+        keyring().of(owner.owner_id)
+    assert forget_closed_owners() == 0
+    made = begin_purge(actor=alice)
+    keyring().of(alice.owner_id)
+    # As in a process that has not begun the purge.
+    assert forget_closed_owners() == 1
+    assert keyring().owners() == {mallory.owner_id}
+    run_purge(purge_id=made.purge.pk)
+    assert forget_closed_owners() == 0
 
 
 def test_partition_is_reindexed_and_others_are_still_found(alice: Actor, mallory: Actor) -> None:
