@@ -10,8 +10,21 @@ from django.conf import settings
 from django.core.asgi import get_asgi_application
 
 from config.body_limit import BodyLimit
+from config.lifespan import Lifespan
 
-application = BodyLimit(get_asgi_application(), settings.MOST_BODY_BYTES)
+
+def _end() -> None:
+    from django.db import connections
+
+    from memory.services.gathering import write_gathered
+
+    try:
+        write_gathered()
+    finally:
+        connections.close_all()
+
+
+application = Lifespan(BodyLimit(get_asgi_application(), settings.MOST_BODY_BYTES), at_end=_end)
 
 if settings.USE_POOL:
     # The web process as `up` starts it, which lives long and may not be the one that works on a purge.

@@ -40,7 +40,7 @@ def master_key_file() -> Path | None:
 def web_service(host: str, port: int) -> Service:
     """Describe the web process."""
     command = [sys.executable, "-m", "uvicorn", "config.asgi:application", "--host", host, "--port", str(port)]
-    command += ["--lifespan", "off", "--no-server-header", "--no-access-log", "--log-level", "warning"]
+    command += ["--lifespan", "on", "--no-server-header", "--no-access-log", "--log-level", "warning"]
     command += ["--timeout-graceful-shutdown", str(WEB_GRACE)]
     # There is nothing to talk to; a request for an upgrade is answered like any other.
     command += ["--ws", "none"]

@@ -14,6 +14,7 @@ from memory.services import due_work, missing_tokens, retention
 from memory.services.audit import sealing
 from memory.services.consolidation import due as due_runs
 from memory.services.consolidation import triggers
+from memory.services.gathering import write_gathered
 from memory.services.keys import rotation
 from memory.services.purge import runner as purges
 from memory.services.purge.caches import forget_closed_owners
@@ -90,3 +91,5 @@ def _without_values(job: Callable[[], T]) -> T:
         failure = f"{type(error).__name__} in {Path(place.filename).name}, {place.name}, line {place.lineno}"
         logger.error("a job failed: %s", failure)
         raise JobError(failure) from None
+    finally:
+        write_gathered()

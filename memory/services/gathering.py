@@ -5,6 +5,7 @@ What is written so costs its caller no query, and does not go back with the call
 
 from __future__ import annotations
 
+import atexit
 import logging
 import os
 import threading
@@ -25,6 +26,8 @@ logger = logging.getLogger(__name__)
 V = TypeVar("V")
 
 FLUSH_COUNT: Final = 500
+
+_writers: list[Callable[[], None]] = []
 
 
 @dataclass(frozen=True, slots=True)
@@ -130,6 +133,22 @@ class Gatherer(Generic[V]):
                 if not self._waiting:
                     self._thread = None
                     return
+
+
+def write_at_end(flush: Callable[[], None]) -> None:
+    """Let a function write what waits when the process ends, and whenever `write_gathered` is called."""
+    _writers.append(flush)
+    atexit.register(flush)
+
+
+def write_gathered() -> None:
+    """Write all that waits in this process.
+
+    For the ends that Python's own exit does not see: that of a job, whose process may be ended by the queue, and that
+    of the web process, which ends by a signal.
+    """
+    for flush in _writers:
+        flush()
 
 
 def _forget(reference: weakref.ref[Gatherer[V]]) -> None:

@@ -8,7 +8,6 @@ left has left.
 
 from __future__ import annotations
 
-import atexit
 import hmac
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -25,7 +24,7 @@ from memory.models import OutboundRequest, owner_scope
 from memory.models.tenancy import current_owner
 from memory.ports.outbound import Outgoing
 from memory.services.actors import Actor, Permission
-from memory.services.gathering import Gatherer, Gathering
+from memory.services.gathering import Gatherer, Gathering, write_at_end
 
 KEPT: Final = 500
 WRITE_SECONDS: Final = 0.2
@@ -169,4 +168,4 @@ def _sent(ring: OwnerRing, row: OutboundRequest) -> Sent:
 
 
 _log = OutboundLog()
-atexit.register(lambda: _log.flush())
+write_at_end(flush)

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import atexit
 from collections.abc import Sequence
 from datetime import datetime
 from uuid import UUID
 
-from memory.services.gathering import Gatherer, Gathering
+from memory.services.gathering import Gatherer, Gathering, write_at_end
 from memory.services.writing import note_uses
 
 Use = tuple[int, datetime]
@@ -30,7 +29,6 @@ class UseCounter(Gatherer[Use]):
 
 
 _counter = UseCounter()
-atexit.register(lambda: _counter.flush())
 
 
 def reinforce(owner_id: UUID, memory_ids: Sequence[UUID], *, at: datetime) -> None:
@@ -46,3 +44,6 @@ def flush() -> None:
 def forget(owner_id: UUID) -> None:
     """Drop the uses of an owner's memories that wait to be written."""
     _counter.forget(owner_id)
+
+
+write_at_end(flush)

@@ -19,6 +19,7 @@ import pytest
 from django.db import connection, transaction
 from django.test import override_settings
 
+from memory import tasks
 from memory.crypto.keyring import keyring
 from memory.errors import PermissionRefused
 from memory.ids import new_id
@@ -379,3 +380,11 @@ def test_no_key_is_needed_to_gather_and_its_absence_waits(alice: Actor, monkeypa
         assert len(log._waiting) == 1
     log.flush()
     assert len(told(alice)) == 1
+
+
+def test_the_end_of_a_job_writes_what_it_has_sent(alice: Actor) -> None:
+    """The queue ends the processes of its workers without Python's own exit."""
+    outbound.note(request_of(alice))
+    tasks.remove_outdated()
+    with owner_scope(alice.owner_id):
+        assert OutboundRequest.objects.count() == 1
