@@ -9,6 +9,7 @@ from urllib.parse import urlsplit
 
 from django.contrib.auth.views import redirect_to_login
 from django.http import HttpRequest, HttpResponse
+from django.http.response import HttpResponseBase
 from django.shortcuts import resolve_url
 from django.utils.cache import add_never_cache_headers, patch_vary_headers
 from django.utils.http import url_has_allowed_host_and_scheme, urlencode
@@ -22,8 +23,8 @@ from memory.services.accounts import owner_of
 from memory.services.actors import Actor, person
 
 P = ParamSpec("P")
-Page = Callable[Concatenate[HttpRequest, P], HttpResponse]
-PersonPage = Callable[Concatenate[HttpRequest, Actor, P], HttpResponse]
+Page = Callable[Concatenate[HttpRequest, P], HttpResponseBase]
+PersonPage = Callable[Concatenate[HttpRequest, Actor, P], HttpResponseBase]
 
 
 def person_page(*methods: str) -> Callable[[PersonPage[P]], Page[P]]:
@@ -35,11 +36,11 @@ def person_page(*methods: str) -> Callable[[PersonPage[P]], Page[P]]:
 
     def decorate(view: PersonPage[P]) -> Page[P]:
         @wraps(view)
-        def inner(request: HttpRequest, *args: P.args, **kwargs: P.kwargs) -> HttpResponse:
+        def inner(request: HttpRequest, *args: P.args, **kwargs: P.kwargs) -> HttpResponseBase:
             if not isinstance(request.user, User):
                 return _never_kept(_to_login(request))
             try:
-                response = view(request, person(owner_of(request.user).pk), *args, **kwargs)
+                response: HttpResponseBase = view(request, person(owner_of(request.user).pk), *args, **kwargs)
             except LociError as error:
                 response = error_response(request, error)
             return _never_kept(response)
@@ -49,7 +50,7 @@ def person_page(*methods: str) -> Callable[[PersonPage[P]], Page[P]]:
     return decorate
 
 
-def _never_kept(response: HttpResponse) -> HttpResponse:
+def _never_kept(response: HttpResponseBase) -> HttpResponseBase:
     """Forbid browsers and proxies to keep a page that shows memories."""
     add_never_cache_headers(response)
     patch_vary_headers(response, ("HX-Request", "Cookie"))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from django.urls import path
 
-from memory.palace.views import account, archive, memory, recall, recent, remember, theme
+from memory.palace.views import account, archive, memory, privacy, purges, recall, recent, remember, theme
 
 app_name = "palace"
 urlpatterns = [
@@ -19,6 +19,14 @@ urlpatterns = [
     path("memories/<uuid:memory_id>/archive/", memory.archive, name="archive-memory"),
     path("memories/<uuid:memory_id>/restore/", memory.restore, name="restore-memory"),
     path("memories/<uuid:memory_id>/forget/", memory.forget, name="forget-memory"),
+    path("privacy/", privacy.page, name="privacy"),
+    path("privacy/access/", privacy.access, name="access-log"),
+    path("privacy/outbound/", privacy.outbound, name="outbound"),
+    path("privacy/snapshot/", privacy.snapshot, name="snapshot"),
+    path("privacy/purge/", purges.ask, name="purge"),
+    path("privacy/purges/<uuid:purge_id>/receipt.json", purges.own_receipt, name="own-receipt"),
+    path("purges/<uuid:purge_id>/<str:token>/", purges.state, name="purge-state"),
+    path("purges/<uuid:purge_id>/<str:token>/receipt.json", purges.receipt, name="purge-receipt"),
     path("theme/", theme.choose, name="theme"),
     path("login/", account.Login.as_view(), name="login"),
     path("logout/", account.Logout.as_view(), name="logout"),

@@ -2,17 +2,22 @@
 
 from __future__ import annotations
 
+import json
 import re
+from pathlib import Path
 from typing import Any
 from uuid import UUID
 
 import pytest
 from playwright.sync_api import BrowserContext, Page, expect
 
-from memory.models import AuditEvent, owner_scope
+from memory.crypto.signing import signer
+from memory.models import AuditEvent, User, owner_scope
 from memory.services import reinforcement
 from memory.services.actors import Actor
 from memory.services.memories import accesses, get_memory
+from memory.services.purge.receipts import verify_receipt
+from memory.services.purge.runner import run_due
 from memory.services.retirement import restore_memory
 from tests.browser.conftest import Watch
 from tests.conftest import PASSWORD
@@ -252,6 +257,26 @@ def test_when_the_time_is_over_the_page_is_left(
     palace.clock.fast_forward(11_000)
     expect(search_box(palace)).to_be_visible()
     restore_memory(actor=alice, memory_id=_id(furnished["personal"]))
+    assert watch.complaints == []
+
+
+@pytest.mark.django_db(transaction=True, databases=["default", "schema"])
+def test_everything_is_erased_and_the_receipt_appears(
+    palace: Page, furnished: dict[str, str], alice: Actor, watch: Watch
+) -> None:
+    palace.goto("/")
+    palace.get_by_role("link", name="Privacy").click()
+    palace.get_by_role("link", name="Everything, and this login").click()
+    palace.get_by_label("Your login name").fill("alice")
+    palace.get_by_label("Your password").fill(PASSWORD)
+    palace.get_by_role("button", name="Erase everything").click()
+    expect(palace.get_by_role("progressbar")).to_be_visible()
+    run_due()
+    expect(palace.get_by_role("heading", name="What stays")).to_be_visible()
+    with palace.expect_download() as downloading:
+        palace.get_by_role("link", name="Download the receipt").click()
+    assert verify_receipt(json.loads(Path(downloading.value.path()).read_text()), signer().public_key)
+    assert not User.objects.filter(username="alice").exists()
     assert watch.complaints == []
 
 

@@ -105,6 +105,10 @@ def test_every_page_with_something_in_it(
     visit("archive", "/archive/")
     visit("memory-archived", f"/memories/{furnished['archived']}/")
     visit("recent", "/recent/?recent=lisbon")
+    visit("privacy", "/privacy/")
+    visit("access-log", "/privacy/access/")
+    visit("outbound", "/privacy/outbound/")
+    visit("purge", "/privacy/purge/?subject=owner")
     delete_memory(actor=alice, memory_id=UUID(furnished["personal"]))
     visit("memory-undo", f"/memories/{furnished['personal']}/")
     assert watch.complaints == []

@@ -18,9 +18,11 @@ from memory.palace.errors import add_to_form, problem_of
 from memory.palace.forms import CorrectForm
 from memory.palace.memory_view import memory_view
 from memory.palace.presenters import Card, card
+from memory.palace.privacy_view import readers_row
 from memory.palace.surroundings import surroundings
 from memory.services.actors import Actor
 from memory.services.agents import list_agents
+from memory.services.audit.access_log import who_read
 from memory.services.changes import change_memory
 from memory.services.clock import now
 from memory.services.facts import replacements_of
@@ -68,6 +70,7 @@ def _page(request: HttpRequest, actor: Actor, row: Memory, *, revealed: bool = F
         "similar": [],
         "newer": [card(one, moment, characters=PREVIEWED) for one in replaced.newer],
         "older": [card(one, moment, characters=PREVIEWED) for one in replaced.older],
+        "readers": [readers_row(reader, moment) for reader in who_read(actor=actor, memory_id=row.pk)],
         **surroundings(request, actor),
     }
     if "stored" in request.GET and row.status == Status.LIVE:

@@ -1,0 +1,187 @@
+"""What the pages of privacy show: sorts of rows, readers, acts and purges in words for people."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any, Final
+from uuid import UUID
+
+from memory.models import Purge, PurgeState
+from memory.palace.dates import Moment, moment, optional_moment
+from memory.services.audit.access_log import Entry, Reader
+
+# Names of a purge's targets, gathered into what a person knows; the rest is counted as "other records".
+SORTS: Final[Mapping[str, tuple[str, ...]]] = {
+    "Memories, with turns of conversations": ("memories", "drawn"),
+    "Earlier versions of memories": ("memory_versions",),
+    "Sources": ("memory_sources", "sources"),
+    "Entries by which memories are found": (
+        "vectors",
+        "token_vectors",
+        "postings",
+        "memory_labels",
+        "mentioned_times",
+        "pending_vectors",
+        "posting_counts",
+    ),
+    "Who read and used what": ("memory_reads", "memory_uses", "reads"),
+    "Conversations": ("sessions",),
+    "People and things in the graph, with relations and events": (
+        "entities",
+        "entity_names",
+        "entity_mentions",
+        "entity_merges",
+        "entities_apart",
+        "relations",
+        "temporal_events",
+        "event_participants",
+        "causal_links",
+        "graph_evidence",
+        "memory_edges",
+        "memory_claims",
+        "communities",
+    ),
+    "Skills and reflections": ("skills", "skill_dependencies", "reflections"),
+    "Doubts that waited for you": ("review_items", "review_evidence"),
+    "Agents, their groups and keys": ("agents", "agent_groups", "group_memberships", "agent_keys", "keys"),
+    "Messages between agents": ("bus_messages", "messages"),
+    "Questions and answers kept for a while": ("recall_records", "idempotency_answers"),
+    "What was sent to providers (digests only)": ("outbound_requests",),
+    "Settings": ("owner_settings", "profile_overrides", "owner_activity"),
+}
+OTHER: Final = "Other records of the work on them"
+
+
+VERBS: Final = (
+    "read",
+    "reveal",
+    "login",
+    "login_failed",
+    "logout",
+    "export",
+    "import",
+    "snapshot",
+    "archive",
+    "erase",
+    "purge",
+)
+"""What the access log can be limited to."""
+
+ACTORS: Final = {"person": "you", "system": "Loci itself", "operator": "whoever runs this server"}
+
+
+@dataclass(frozen=True, slots=True)
+class AccessRow:
+    """One line of the access log; `memory` where it is about one memory."""
+
+    at: Moment
+    who: str
+    what: str
+    count: int
+    why: str
+    memory: UUID | None
+
+
+@dataclass(frozen=True, slots=True)
+class ReaderRow:
+    """One who has read a memory, how often, and when last."""
+
+    name: str
+    reads: int
+    last: Moment
+
+
+@dataclass(frozen=True, slots=True)
+class Sort:
+    """One line of a count: what it is and how many there are."""
+
+    name: str
+    count: int
+
+
+@dataclass(frozen=True, slots=True)
+class PurgeView:
+    """A purge as its page shows it."""
+
+    id: str
+    subject: str
+    state: str
+    sentence: str
+    stage: str
+    requested: Moment
+    finished: Moment | None
+    erased: list[Sort]
+    done: int
+    total: int
+    open: bool
+    stays: list[Mapping[str, str]]
+    looked: bool
+
+
+SUBJECTS: Final = {
+    "owner": "everything",
+    "agent": "everything of one agent",
+    "source": "everything from one source",
+    "memory": "single memories",
+}
+SENTENCES: Final = {
+    PurgeState.WAITING: "It begins as soon as a worker is free. You can close this page; it goes on by itself.",
+    PurgeState.RUNNING: "It is under way. You can close this page; it goes on by itself.",
+    PurgeState.DONE: "It is done. What was erased cannot be brought back.",
+    PurgeState.FAILED: "It could not be finished and needs whoever runs this server.",
+}
+
+
+def sorts(counts: Mapping[str, int]) -> list[Sort]:
+    """Gather counts by target into lines for people, leaving out what there is none of."""
+    found = [Sort(name, sum(counts.get(part, 0) for part in parts)) for name, parts in SORTS.items()]
+    known = {part for parts in SORTS.values() for part in parts}
+    found.append(Sort(OTHER, sum(count for name, count in counts.items() if name not in known)))
+    return [line for line in found if line.count]
+
+
+def readers_row(reader: Reader, now: datetime) -> ReaderRow:
+    """Describe one who has read a memory."""
+    name = "you" if reader.agent_id is None else reader.name or "an agent that is gone"
+    return ReaderRow(name, reader.reads, moment(reader.last_at, now))
+
+
+def access_row(entry: Entry, now: datetime) -> AccessRow:
+    """Describe an event of the audit."""
+    event = entry.event
+    kind = event.object_kind.replace("_", " ")
+    who = entry.agent_name or ("an agent that is gone" if entry.agent_id else ACTORS.get(event.actor, event.actor))
+    return AccessRow(
+        at=moment(event.created_at, now),
+        who=who,
+        what=f"{event.verb.replace('_', ' ')}: {kind}" if kind else event.verb,
+        count=event.count,
+        why=event.reason,
+        memory=event.object_id if event.object_kind == "memory" and event.count == 1 else None,
+    )
+
+
+def purge_view(purge: Purge, now: datetime) -> PurgeView:
+    """Describe a purge and, when it is done, its receipt."""
+    receipt: Mapping[str, Any] = purge.receipt or {}
+    erased = receipt.get("erased", purge.erased)
+    sentence = SENTENCES[PurgeState(purge.state)]
+    if purge.state == PurgeState.WAITING and purge.error_code:
+        sentence = f"It was interrupted ({purge.error_code}) and goes on by itself in a while."
+    return PurgeView(
+        id=str(purge.pk),
+        subject=SUBJECTS[purge.subject],
+        state=purge.state,
+        sentence=sentence,
+        stage=purge.stage.replace("_", " "),
+        requested=moment(purge.requested_at, now),
+        finished=optional_moment(purge.finished_at, now),
+        erased=sorts(erased),
+        done=sum(erased.values()),
+        total=max(sum(purge.expected.values()), sum(erased.values()), 1),
+        open=purge.state in (PurgeState.WAITING, PurgeState.RUNNING),
+        stays=list(receipt.get("stays", ())),
+        looked=bool(receipt) and not receipt["verification"]["left"],
+    )
