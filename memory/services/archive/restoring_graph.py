@@ -103,17 +103,17 @@ def take_skills(joining: Joining, archive: Archive) -> None:
     if archive.manifest.rows("skills") > MOST_ITEMS or held > limits.MOST_SKILL_BYTES:
         raise TooLarge(f"An archive holds at most {MOST_ITEMS} skills.", code="archive.too_large")
     lines = list(enumerate(archive.lines("skills")))
-    memory_of = {line.get("id"): line.get("memory_id") for _, line in lines if isinstance(line.get("id"), str)}
-    needs: dict[Any, list[Any]] = defaultdict(list)
+    memory_of = {str(line.get("id")): line.get("memory_id") for _, line in lines}
+    needs: dict[str, list[Any]] = defaultdict(list)
     for line in archive.lines("skill_dependencies"):
-        needs[line.get("skill_id")].append(memory_of.get(line.get("needs_id")))
+        needs[str(line.get("skill_id"))].append(memory_of.get(str(line.get("needs_id"))))
     found: dict[UUID, tuple[Place, list[tuple[int, Item]]]] = {}
     for index, line in lines:
         place = joining.places.place(line.get("scope"), line.get("visibility"))
         if place is None:
             joining.result.leave("skills")
             continue
-        item = {**line, "memory": line.get("memory_id"), "needs": needs.get(line.get("id"), [])}
+        item = {**line, "memory": line.get("memory_id"), "needs": needs.get(str(line.get("id")), [])}
         found.setdefault(place.target.scope, (place, []))[1].append((index, item))
     for place, items in found.values():
         taken = import_skills(

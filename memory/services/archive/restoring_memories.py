@@ -130,16 +130,16 @@ def _meet(under_way: Restoring, item: Item, memory_id: UUID, status: str) -> Non
 
 def _item(under_way: Restoring, index: int, line: Record, hanging: dict[str, list[Record]]) -> Item | None:
     """Check one line; None for what is not taken over, which is counted."""
-    if line.get("status") == Status.ERASING:
+    status, session = line.get("status"), line.get("session_id")
+    if status == Status.ERASING:
         under_way.result.memories["erasing"] += 1
         return None
-    if not _is_id(line.get("id")) or line.get("status") not in KEPT:
+    if not _is_id(line.get("id")) or not isinstance(status, str) or status not in KEPT:
         raise InvalidInput("A memory has no id, or an unknown status.", code="import.item")
     places = under_way.places
     agent_id = places.agent(line.get("agent_id"))
     place = places.place(line.get("scope"), line.get("visibility"), agent_id)
-    session = line.get("session_id")
-    if place is None or (session is not None and session not in under_way.sessions):
+    if place is None or (session is not None and not (isinstance(session, str) and session in under_way.sessions)):
         under_way.result.leave("memories")
         return None
     if place.target.visibility == Visibility.AGENT:

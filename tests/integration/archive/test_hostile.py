@@ -1,0 +1,180 @@
+"""Archives that somebody made to do harm, signed as anybody can: what is bad is refused and the rest is stored."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from memory.errors import LociError
+from memory.ids import new_id
+from memory.models import EdgeKind, Memory, MemoryEdge, owner_scope
+from memory.services.actors import Actor, Permission
+from memory.services.archive import limits
+from memory.services.drafts import Draft
+from memory.services.remember import remember
+from tests.integration.archive.archives import archive_of, files_of, lines_of, packed, resigned, taken, with_lines
+from tests.integration.archive.worlds import world
+
+pytestmark = pytest.mark.django_db(transaction=True)
+
+MakeAgent = Callable[..., tuple[Actor, str]]
+PARTS = (
+    "agents", "groups", "memberships", "sessions", "memories", "sources", "versions", "uses", "claims", "entities",
+    "mentions", "relations", "relation_evidence", "events", "event_evidence", "participants", "causes",
+    "cause_evidence", "edges", "skills", "skill_dependencies", "settings", "profile_overrides",
+)  # fmt: skip
+HOSTILE: tuple[Any, ...] = (
+    None, True, 0, -1, 2**63, 2**200, 1.5, 1e308, "", " ", "x", "\0", "\ud800", "\u202e" * 5, "x" * 300_000,
+    "2026-13-01", "9999-12-31T23:59:59+23:59", "1899-01-01", "owner", "*", [], [[]], [None],
+    ["x"] * 2_000, {}, {"x": {"y": []}}, "00000000-0000-7000-8000-000000000000", "archived", "agent", "<script>",
+)  # fmt: skip
+
+
+def texts(actor: Actor) -> set[str]:
+    """Give what an owner's memories say."""
+    with owner_scope(actor.owner_id):
+        return {row.text for row in Memory.objects.all()}
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_no_value_breaks_an_import(alice: Actor, mallory: Actor, make_agent: MakeAgent, seed: int) -> None:
+    """Every kind of value in every column: what cannot be used is refused or left, and nothing else happens."""
+    world(alice, make_agent(alice)[0])
+    chosen = random.Random(seed)  # noqa: S311 - the same in every run
+    sent = archive_of(alice)
+    files = files_of(sent)
+    for part in PARTS:
+        lines = lines_of(sent, part)
+        for line in lines:
+            for column in chosen.sample(sorted(line), k=min(3, len(line))):
+                line[column] = chosen.choice(HOSTILE)
+            if chosen.random() < 0.1:
+                line.pop(chosen.choice(sorted(line)))
+        files = with_lines(files, part, lines)
+    result = taken(mallory, resigned(files), settings=True)
+    assert result.errors or result.left
+    for error in result.errors:
+        assert "\ud800" not in str(error)
+    archive_of(mallory)
+
+
+@pytest.mark.parametrize(
+    "column", ["id", "scope", "visibility", "session_id", "agent_id", "position", "status", "kind"]
+)
+@pytest.mark.parametrize("value", [[], {}, 7, True, "x"], ids=["list", "object", "number", "truth", "text"])
+def test_what_a_memory_hangs_on_is_checked(alice: Actor, mallory: Actor, column: str, value: Any) -> None:
+    remember(actor=alice, draft=Draft(text="Good."))
+    sent = archive_of(alice)
+    good = lines_of(sent, "memories")[0]
+    bad = {**good, "text": "Bad.", "id": str(new_id()), column: value}
+    taken(mallory, resigned(with_lines(files_of(sent), "memories", [bad, good])))
+    assert "Good." in texts(mallory)
+
+
+def test_one_bad_memory_does_not_keep_the_others_out(alice: Actor, mallory: Actor) -> None:
+    for number in range(5):
+        remember(actor=alice, draft=Draft(text=f"Memory {number}."))
+    sent = archive_of(alice)
+    lines = lines_of(sent, "memories")
+    lines[2]["importance"] = 7
+    lines[3]["text"] = "x" * 300_000
+    result = taken(mallory, resigned(with_lines(files_of(sent), "memories", lines)))
+    assert {(error["index"], error["code"]) for error in result.errors} == {
+        (2, "importance.out_of_range"),
+        (3, "text.too_large"),
+    }
+    assert len(texts(mallory)) == 3
+
+
+def test_lines_in_another_order_are_left(alice: Actor, mallory: Actor) -> None:
+    for number in range(3):
+        remember(actor=alice, draft=Draft(text=f"Memory {number}."))
+    sent = archive_of(alice)
+    backwards = with_lines(files_of(sent), "sources", lines_of(sent, "sources")[::-1])
+    result = taken(mallory, resigned(backwards))
+    assert result.memories["created"] == 3
+    assert result.left["sources"] == 2
+
+
+def test_moments_ahead_become_the_present(alice: Actor, mallory: Actor) -> None:
+    remember(actor=alice, draft=Draft(text="Good."))
+    sent = archive_of(alice)
+    line = {**lines_of(sent, "memories")[0], "created_at": "2150-01-01T00:00:00Z", "recorded_at": "2150-01-01"}
+    taken(mallory, resigned(with_lines(files_of(sent), "memories", [line])))
+    with owner_scope(mallory.owner_id):
+        row = Memory.objects.get()
+        assert row.created_at.year < 2150
+        assert row.recorded_at.year < 2150
+
+
+def test_an_agent_reaches_nothing_that_is_hidden_from_it(alice: Actor, make_agent: MakeAgent) -> None:
+    """An archive may name ids of rows of this owner; that makes nobody see or link them."""
+    spy, _ = make_agent(alice, "spy", scopes=list(Permission))
+    other, _ = make_agent(alice, "other")
+    hidden = remember(actor=other, draft=Draft(text="Hidden."), scope="agent").memory_id
+    seen = remember(actor=spy, draft=Draft(text="Seen.")).memory_id
+    sent = archive_of(spy)
+    lines = lines_of(sent, "memories")
+    lines.append({**lines[0], "id": str(hidden), "text": "Hidden."})
+    lines.sort(key=lambda line: line["id"])
+    edge = {
+        "id": str(new_id()), "source_id": str(seen), "target_id": str(hidden), "kind": EdgeKind.SUPPORTS,
+        "weight": 0.5, "insight_id": str(hidden), "scope": str(alice.owner_id),
+    }  # fmt: skip
+    files = with_lines(with_lines(files_of(sent), "memories", lines), "edges", [edge])
+    result = taken(spy, resigned(files))
+    with owner_scope(alice.owner_id):
+        assert not MemoryEdge.objects.filter(target_id=hidden).exists()
+        assert not MemoryEdge.objects.filter(insight_id=hidden).exists()
+        assert Memory.objects.get(pk=hidden).version == 1
+    assert result.memories["restored"] == 0
+
+
+def test_a_stranger_can_name_no_row_of_ours(alice: Actor, mallory: Actor) -> None:
+    ours = remember(actor=alice, draft=Draft(text="Ours.")).memory_id
+    sent = archive_of(alice)
+    result = taken(mallory, sent)
+    assert result.memories["created"] == 1
+    with owner_scope(mallory.owner_id):
+        assert Memory.objects.get().pk != ours
+
+
+def test_more_on_one_memory_than_is_taken_is_refused(
+    alice: Actor, mallory: Actor, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(limits, "MOST_ROWS_OF_ONE", 5)
+    remember(actor=alice, draft=Draft(text="Good."))
+    sent = archive_of(alice)
+    source = lines_of(sent, "sources")[0]
+    with pytest.raises(LociError) as refused:
+        taken(mallory, resigned(with_lines(files_of(sent), "sources", [source] * 6)))
+    assert refused.value.machine_code == "archive.too_large"
+
+
+def test_small_pages_take_the_same(
+    alice: Actor, mallory: Actor, make_agent: MakeAgent, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    world(alice, make_agent(alice)[0])
+    monkeypatch.setattr(limits, "MOST_PAGE_BYTES", 1)
+    sent = archive_of(alice)
+    result = taken(mallory, sent)
+    assert result.errors == []
+    assert result.memories["created"] == len(lines_of(sent, "memories"))
+    assert len(lines_of(archive_of(mallory), "sources")) == len(lines_of(sent, "sources"))
+
+
+def test_nothing_is_stored_of_what_was_tampered_with(alice: Actor, mallory: Actor) -> None:
+    remember(actor=alice, draft=Draft(text="Good."))
+    data = archive_of(alice)
+    for cut in (1, 100, len(data) // 2):
+        with pytest.raises(LociError):
+            taken(mallory, data[:-cut])
+    files = files_of(data)
+    files["memories.jsonl"] = files["memories.jsonl"].replace(b"Good", b"Evil")
+    with pytest.raises(LociError) as refused:
+        taken(mallory, packed(files))
+    assert refused.value.machine_code == "archive.damaged"
+    assert texts(mallory) == set()
