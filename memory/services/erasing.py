@@ -8,7 +8,7 @@ from uuid import UUID
 
 from django.db import transaction
 
-from memory.models import Memory, MemorySource, Status
+from memory.models import Memory, MemorySource, Skill, SkillDependency, Status
 from memory.services.audit.recording import record
 from memory.services.consolidation.derived import summaries_quoting
 from memory.services.graph.erasing import forget_in_graph
@@ -26,7 +26,7 @@ def erase_memories(
     reason: str = "",
     event_id: UUID | None = None,
     with_live: bool = True,
-    of_stated: bool = False,
+    in_purge: bool = False,
 ) -> list[UUID]:
     """Erase memories of the current owner, with those that were drawn from them and from nothing else.
 
@@ -41,7 +41,7 @@ def erase_memories(
         event_id: what the audit names as the object, where several erasures belong together.
         with_live: whether what was drawn from them goes although it is live or superseded, and the summaries that quote
             them. Where time alone erases an archive it does not: what is known stays known.
-        of_stated: as for `close_remains`.
+        in_purge: as for `close_remains`.
 
     Returns:
         The ids of all that was erased, those that were named first.
@@ -53,7 +53,9 @@ def erase_memories(
     forget_in_graph(gone)
     forget_merges(gone)
     forget_reviews(gone)
-    close_remains(gone, of_stated=of_stated)
+    close_remains(gone, in_purge=in_purge)
+    # Skills that need one which goes do without it; the database would refuse to take it from them.
+    SkillDependency.objects.filter(needs_id__in=Skill.objects.filter(memory_id__in=gone).values("pk")).delete()
     Memory.objects.filter(pk__in=gone).delete()
     record(
         actor=actor,

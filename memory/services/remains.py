@@ -8,12 +8,12 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from typing import Any, Final
 from uuid import UUID
 
 from django.db import connection
-from django.db.models import Q
+from django.db.models import Min, Q, QuerySet
 
 from memory.crypto.keyring import keyring
 from memory.errors import MemoryErased
@@ -55,7 +55,7 @@ SAID_ELSEWHERE: Final = """
 """
 
 
-def close_remains(memory_ids: Sequence[UUID], *, of_stated: bool = False) -> None:
+def close_remains(memory_ids: Sequence[UUID], *, in_purge: bool = False) -> None:
     """Take what some memories said out of everything that would outlive them, just before they are deleted.
 
     Call it within the owner's scope, after `take_turn`, and after the memories left indexes and graph. An answer that
@@ -64,16 +64,18 @@ def close_remains(memory_ids: Sequence[UUID], *, of_stated: bool = False) -> Non
 
     Args:
         memory_ids: memories of the current owner that are about to be erased.
-        of_stated: whether entities that were stated without a memory lose aliases and properties too, which nobody
-            knows to be stated or learnt. A purge says so; everyday erasing leaves them what they were given.
+        in_purge: whether a purge erases them. Then entities that were stated without a memory lose aliases and
+            properties too, of which nobody knows whether they were stated or learnt; everyday erasing leaves them what
+            they were given. And the purge closes explanations itself, once, by `close_explanations`.
     """
     gone = set(memory_ids)
     if not gone:
         return
     _close_answers(gone)
-    _close_explanations(gone)
+    if not in_purge:
+        _close_explanations_of(gone)
     _close_reviews(gone)
-    unlearnt = _unlearn(gone, of_stated=of_stated)
+    unlearnt = _unlearn(gone, of_stated=in_purge)
     _close_merges(gone, unlearnt)
 
 
@@ -84,11 +86,29 @@ def _close_answers(gone: set[UUID]) -> None:
             row.save(update_fields=["status", "body"])
 
 
-def _close_explanations(gone: set[UUID]) -> None:
-    rows = RecallRecord.objects.order_by("pk").iterator()
-    RecallRecord.objects.filter(
-        pk__in=[row.pk for row in rows if is_closed(row, "explanation") or _mentions(row.explanation, gone)]
-    ).delete()
+def close_explanations() -> int:
+    """Delete the explanations of recalls that found memories which are erased by now; gives their number.
+
+    Call it within the owner's scope. Reads every explanation that is kept.
+    """
+    there = set(Memory.objects.values_list("pk", flat=True).iterator())
+    return _delete_explanations(RecallRecord.objects.all(), lambda found: not found <= there)
+
+
+def _close_explanations_of(gone: set[UUID]) -> None:
+    # None is older than what it explains.
+    first = Memory.objects.filter(pk__in=gone).aggregate(first=Min("created_at"))["first"]
+    rows = RecallRecord.objects.filter(created_at__gte=first) if first else RecallRecord.objects.none()
+    _delete_explanations(rows, lambda found: bool(found & gone))
+
+
+def _delete_explanations(rows: QuerySet[RecallRecord], speaks: Callable[[set[UUID]], bool]) -> int:
+    doomed = [
+        row.pk
+        for row in rows.order_by("pk").iterator()
+        if is_closed(row, "explanation") or speaks({UUID(hit["memory_id"]) for hit in row.explanation.get("hits", ())})
+    ]
+    return int(RecallRecord.objects.filter(pk__in=doomed).delete()[0]) if doomed else 0
 
 
 def _close_reviews(gone: set[UUID]) -> None:

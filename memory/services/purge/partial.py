@@ -24,6 +24,7 @@ from memory.services.purge.owner_purge import RowsLeft
 from memory.services.purge.partial_agent import erase_agent, silence_agent
 from memory.services.purge.partial_choice import choose
 from memory.services.purge.partial_verification import Found, look_for
+from memory.services.remains import close_explanations
 
 BATCH: Final = 500
 # Ids of so many erased rows are kept until the verification has looked for them everywhere.
@@ -71,6 +72,8 @@ def run_partial(*, purge: Purge, at: datetime, beat: Beat = lambda: None) -> Par
     for part in _batches([*chosen.memories, *chosen.drawn]):
         _erase(purge, owner_id, part, named, at)
         beat()
+    with owner_scope(owner_id):
+        _count(purge, {"explanations": close_explanations()})
     _stage(purge, "sources", beat)
     for part in _batches(sorted(chosen.staying)):
         _lose(purge, owner_id, {one: chosen.staying[one] for one in part}, at)
@@ -96,7 +99,7 @@ def _erase(purge: Purge, owner_id: UUID, part: Sequence[UUID], named: set[UUID],
             actor=purge.requested_by,
             reason=REASON,
             event_id=purge.pk,
-            of_stated=True,
+            in_purge=True,
         )
         counted = len(named.intersection(gone))
         _count(purge, {"memories": counted, "drawn": len(gone) - counted}, gone)

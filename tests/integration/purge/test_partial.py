@@ -102,7 +102,7 @@ class TestOneMemory:
             assert f"memory_{table}" in found.left, "the look finds what is there"
         _, outcome = purged(alice, memories=[doomed])
         assert outcome.left == {}
-        assert outcome.erased == {"memories": 1}
+        assert outcome.erased == {"memories": 1, "explanations": 1}
         assert outcome.looked_at["tables"] > 40
         assert {name: n for name, n in counts(alice).items() if n != before[name]} == {"memory_graphstate": 1}
 
