@@ -7,6 +7,7 @@ from uuid import UUID
 from memory.errors import PermissionRefused
 from memory.models import Memory, owner_scope
 from memory.services.actors import Actor, Permission
+from memory.services.audit.readers import note_reads
 from memory.services.audit.recording import record
 from memory.services.clock import now
 from memory.services.features import require_memory
@@ -37,4 +38,5 @@ def reveal(*, actor: Actor, memory_id: UUID, reason: str = ASKED) -> Memory:
                 code="auth.person_only",
             )
         record(actor=actor.label, verb="reveal", object_kind="memory", object_id=row.pk, reason=reason, at=now())
-        return row
+    note_reads(actor.owner_id, [row.pk], reader=actor.caller_id, at=now())
+    return row
