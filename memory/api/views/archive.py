@@ -19,8 +19,8 @@ from memory.api.serializers.archive import (
     SnapshotSerializer,
     TakeQuery,
 )
-from memory.api.streams import file_answer
 from memory.api.views.base import LociView
+from memory.file_answers import file_answer
 from memory.services.actors import Permission
 from memory.services.archive.exporting import archive_file_name, archive_stream
 from memory.services.archive.importing import import_archive
@@ -64,7 +64,7 @@ class SubjectArchiveView(FileView):
         what it may read. The archive shows one moment; it is written while it is read.
         """
         pieces = archive_stream(actor=self.actor)
-        return file_answer(request, pieces, name=archive_file_name(now()), media_type=ZIP)
+        return file_answer(request._request, pieces, name=archive_file_name(now()), media_type=ZIP)
 
 
 class ArchiveImportView(FileView):
@@ -113,7 +113,7 @@ class SnapshotsView(FileView):
         with a passphrase.
         """
         pieces = snapshot_stream(actor=self.actor, passphrase=self.body().get("passphrase"))
-        return file_answer(request, pieces, name=snapshot_file_name(now()), media_type=OCTETS)
+        return file_answer(request._request, pieces, name=snapshot_file_name(now()), media_type=OCTETS)
 
 
 class RestoreSnapshotView(FileView):

@@ -17,9 +17,9 @@ from memory.api.serializers.system import (
     ImportedSerializer,
     ImportQuery,
 )
-from memory.api.streams import file_answer
 from memory.api.views.base import LociView
 from memory.errors import InvalidInput
+from memory.file_answers import file_answer
 from memory.services.actors import UNSET, Permission
 from memory.services.clock import now
 from memory.services.exporting import export_stream, file_name
@@ -40,7 +40,7 @@ class ExportView(LociView):
         is read, so an export of any size needs little memory.
         """
         pieces = export_stream(actor=self.actor, form=self.query.get("form", "loci"))
-        return file_answer(request, pieces, name=file_name(now()), media_type="application/json")
+        return file_answer(request._request, pieces, name=file_name(now()), media_type="application/json")
 
 
 class ImportView(LociView):
