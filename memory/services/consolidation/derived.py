@@ -29,6 +29,7 @@ from memory.recall.metadata import entry
 from memory.services.actors import Actor, Target
 from memory.services.drafts import Draft, Ready, make_ready
 from memory.services.embedding import embed_texts
+from memory.services.sealed_values import is_closed
 from memory.services.writing import Embedded, build_row, insert_rows, remove_from_indexes
 
 ORIGIN: Final = "consolidation"
@@ -232,7 +233,9 @@ def summaries_quoting(memory_ids: Sequence[UUID]) -> list[UUID]:
         made = Memory.objects.filter(
             pk__in=MemorySource.objects.filter(turn_id__in=ring).values("memory_id"), kind="summary"
         ).exclude(summary_level=SummaryLevel.RAW)
-        ring = [row.pk for row in made.order_by("pk") if row.pk not in found and made_here(row)]
+        # One that does not open any more may be one of ours, and says nothing to anybody.
+        fresh = [row for row in made.order_by("pk") if row.pk not in found]
+        ring = [row.pk for row in fresh if is_closed(row, "source") or made_here(row)]
         found.update(dict.fromkeys(ring))
     if found:
         sessions = Memory.objects.filter(pk__in=memory_ids, session__isnull=False).values("session_id")

@@ -14,20 +14,35 @@ from django.db import transaction
 from memory.crypto.keyring import keyring
 from memory.errors import KeysUnavailable
 from memory.ids import new_id
-from memory.models import Agent, Memory, MemorySource, Owner, Purge, User, owner_scope
+from memory.models import (
+    Agent,
+    LexPosting,
+    Memory,
+    MemorySource,
+    MemoryVector,
+    Owner,
+    Purge,
+    User,
+    owner_scope,
+)
 from memory.providers.composition import purge_ledger
 from memory.providers.ledger_directory import FILE
 from memory.services.actors import Actor
 from memory.services.clock import now
 from memory.services.drafts import Draft
 from memory.services.forgetting import forget_by_provenance
+from memory.services.graph.merging import merge_two
 from memory.services.purge.ledger import note_erased, note_owner
 from memory.services.purge.partial_requests import PartialRequest, begin_partial
 from memory.services.purge.replay import Replayed, replay
 from memory.services.purge.requests import begin_purge
 from memory.services.purge.runner import run_purge
+from memory.services.questions import RecallRequest
+from memory.services.recall import recall
 from memory.services.remember import remember
 from memory.services.retirement import archive_memory, delete_memory, erase_due
+from tests.integration.consolidation.reviewing import fact, opened
+from tests.integration.graph.conftest import entity
 
 # A whole owner's purge rebuilds indexes on a connection of its own, so that nothing can be rolled back.
 whole_owners = pytest.mark.django_db(transaction=True, databases=["default", "schema"])
@@ -207,3 +222,25 @@ def test_replayed_purges_have_receipts(alice: Actor) -> None:
     assert (row.requested_by, row.state) == ("replay", "done")
     assert row.receipt is not None
     assert row.receipt["erased"] == {"memories": 1}
+
+
+def test_a_backup_whose_text_key_is_destroyed_is_purged_all_the_same(alice: Actor) -> None:
+    """After "seal now" nothing of an older backup opens; rows, vectors and postings have to go even so."""
+    doomed, other = stored(alice, "Robert, called Bob, moved."), stored(alice, "Robert moved.")
+    robert = entity(alice, "Robert", aliases=["Bob"], memory_id=doomed)
+    assert entity(alice, "Robert", memory_id=other) == robert
+    bob = entity(alice, "Bobby", memory_id=doomed)
+    merge_two(actor=alice, kept_id=robert, merged_id=bob)
+    recall(actor=alice, request=RecallRequest(query="Robert moved"))
+    opened(alice, payload=fact("Robert moved."), evidence=[(doomed, "moved"), (other, "moved")])
+    note_erased(owner_id=alice.owner_id, purge_id=new_id(), subject="memory", ids=[doomed], at=now())
+    keyring().vault.add_version(alice.owner_id, after=1, at=now())
+    keyring().vault.destroy_versions(alice.owner_id, below=2)
+    keyring().forget(alice.owner_id)
+    with owner_scope(alice.owner_id), pytest.raises(KeysUnavailable):
+        Memory.objects.get(pk=doomed).text  # noqa: B018
+    assert replay() == Replayed(memories=1)
+    with owner_scope(alice.owner_id):
+        assert list(Memory.objects.values_list("pk", flat=True)) == [other]
+        assert set(LexPosting.objects.values_list("memory_id", flat=True)) == {other}
+        assert set(MemoryVector.objects.values_list("memory_id", flat=True)) == {other}
