@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from types import SimpleNamespace
 from typing import Any
 from uuid import UUID
 
@@ -22,6 +23,7 @@ from memory.services.clock import now
 from memory.services.due_work import JOBS, run_due_work
 from memory.services.hidden_places import HIDDEN
 from memory.services.memories import history
+from memory.services.missing_tokens import fill_tokens
 from memory.services.retirement import archive_memory, restore_memory
 from memory.services.settings import change_settings
 from memory.services.suggestions import completions
@@ -432,6 +434,27 @@ class TestRaces:
             monkeypatch.setattr("memory.services.backfill.embedder", Slow)
             backfill_vectors(owner_id=alice.owner_id, at=now())
         assert stands_for(alice, memory_id, "Since spring I take [HEALTH].")
+
+    def test_token_vectors_of_the_text_before_are_not_stored_either(
+        self, alice: Actor, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        state(alice, ASTHMA)
+        embedder = composition.embedder()
+        shown: list[str] = []
+        with judging(ILL) as chat:
+
+            class Slow:
+                provider, model, dimension = embedder.provider, embedder.model, embedder.dimension
+                reduction = b"none"
+
+                def embed_with_tokens(self, texts: list[str]) -> Any:
+                    shown.extend(texts)
+                    looked(alice, chat)
+                    return None, [SimpleNamespace(matrix=None) for _ in texts]
+
+            monkeypatch.setattr("memory.services.missing_tokens._model", Slow)
+            assert fill_tokens(owner_id=alice.owner_id, at=now()) == (0, None)
+        assert shown == [ASTHMA]
 
     def test_no_transaction_is_open_while_the_model_reads(self, alice: Actor) -> None:
         state(alice, ASTHMA)
