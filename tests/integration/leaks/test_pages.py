@@ -25,6 +25,7 @@ PAGES: dict[str, tuple[list[dict[str, str]] | None, dict[str, Any] | None]] = {
     "archive": ([{}], None),
     "memory": ([{}, {"stored": ""}], None),
     "edit": ([{}], {**FORM, "version": "1"}),
+    "reveal": (None, {}),
     "archive-memory": (None, {}),
     "restore-memory": (None, {}),
     "forget-memory": (None, {}),
