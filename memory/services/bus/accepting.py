@@ -14,7 +14,7 @@ from memory.consolidation.trust import UNKNOWN_TRUST
 from memory.crypto.keyring import keyring
 from memory.errors import InvalidInput, PermissionRefused
 from memory.models import BusMessage, Memory, MemorySource, ReviewKind, Status, Visibility, owner_scope
-from memory.services.actors import UNSET, Actor, Permission, Target, write_target
+from memory.services.actors import UNSET, Actor, Permission, Target, parse_scope, write_target
 from memory.services.audit.recording import record
 from memory.services.bus.reading import readable_message
 from memory.services.bus.trusting import trust_of
@@ -104,13 +104,15 @@ def accept_message(
     Raises:
         CapabilityRefused, PermissionRefused: as for reading; a scope that the message was not for (`scope.wider`).
         NotFound: no message that is delivered to this agent.
-        InvalidInput: a kind that is no statement.
+        InvalidInput, InvalidScope: a kind that is no statement, a scope that cannot be used.
     """
     require_memory()
     actor.require(Permission.READ)
     actor.require(Permission.WRITE)
     if kind not in STATEMENTS:
         raise InvalidInput(f"kind is one of {', '.join(STATEMENTS)}.", code="kind.invalid", field="kind")
+    if scope is not UNSET:
+        parse_scope(scope)
     with owner_scope(actor.owner_id):
         reader, message = readable_message(actor=actor, token=token, message_id=message_id, at=now())
         target = _target(reader, message, scope)

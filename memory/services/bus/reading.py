@@ -12,7 +12,7 @@ from django.db.models import Q, QuerySet
 
 from memory.crypto.capabilities import Capability
 from memory.crypto.keyring import keyring
-from memory.errors import NotFound
+from memory.errors import NotFound, PermissionRefused
 from memory.models import BusMessage, GroupKind, Visibility, owner_scope
 from memory.services.actors import UNSET, Actor, Permission, parse_scope, read_scopes
 from memory.services.audit.reading import reads
@@ -94,14 +94,14 @@ def read_messages(
 def readable_message(*, actor: Actor, token: str | None, message_id: UUID, at: datetime) -> tuple[Actor, BusMessage]:
     """Give a message that is delivered to the agent that presents the token, and the agent with its groups of now.
 
-    Call it within the owner's scope; raises NotFound for every other message.
+    Call it within the owner's scope; raises NotFound for every other message, and PermissionRefused for a person.
     """
-    # A person reads without a token, and accepts nothing.
-    presented(actor=actor, token=token, moment=at)
     reader, rows = _readable(actor, token, at, UNSET)
     message = rows.filter(pk=message_id).first()
     if message is None:
         raise NotFound("There is no message with this id here.")
+    if actor.agent_id is None:
+        raise PermissionRefused("A person reads messages and accepts none. Nothing was stored.", code="bus.agents_only")
     return reader, message
 
 

@@ -180,6 +180,12 @@ class TestScopes:
         with owner_scope(alice.owner_id):
             assert Memory.objects.count() == 0
 
+    def test_a_person_reads_and_accepts_none(self, alice: Actor, sender: Actor) -> None:
+        message = say(sender, MONDAY)
+        for message_id, error in ((message.pk, PermissionRefused), (UUID(int=7), NotFound)):
+            with pytest.raises(error):
+                accept_message(actor=alice, token=None, message_id=message_id)
+
     @pytest.mark.parametrize("scope", ["", None, [], "*"], ids=str)
     def test_that_cannot_be_used(self, sender: Actor, reader: Actor, scope: Any) -> None:
         with pytest.raises(InvalidScope):

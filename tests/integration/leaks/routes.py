@@ -24,7 +24,7 @@ IN_PATHS: Mapping[str, str] = {
     "memory_id": "memory", "edge_id": "edge", "entity_id": "entity", "merge_id": "merge", "relation_id": "relation",
     "run_id": "run", "summary_id": "summary", "skill_id": "skill", "needs_id": "tool", "item_id": "review",
     "session_id": "session", "recall_id": "recall", "agent_id": "agent", "key_id": "key", "group_id": "group",
-    "number": "number", "name": "profile",
+    "number": "number", "name": "profile", "message_id": "message",
 }  # fmt: skip
 # What is no id: everybody may say it, and it means the caller's own.
 NO_IDS = ("number", "profile")
@@ -53,6 +53,7 @@ BODIES: Mapping[str, Any] = {
     "decide_reviews": {"ids": ["{review}"], "decision": "reject"},
     "restore_memories": {"ids": ["{memory}"]},
     "purge_memories": {"expired": True},
+    "publish_on_bus": {"text": f"A {LURE}.", "target": "owner"},
     "change_settings": {"recall_limit": 7},
     "change_profile": {"limit": 7},
     "link_memories": {"target": "{summary}"},

@@ -62,7 +62,7 @@ def everything(reader: Reader, *sets: Rows) -> list[Answer]:
 def nobody() -> Rows:
     """Give rows that nobody has."""
     names = {*IN_FIELDS.values(), "edge", "merge", "relation", "summary", "skill", "tool", "review", "recall", "key"}
-    rows = dict.fromkeys({*names, "group", "decided", "second", "spare", "third"}, NOTHING)
+    rows = dict.fromkeys({*names, "group", "decided", "second", "spare", "third", "message"}, NOTHING)
     return {**rows, "number": "1", "profile": "default"}
 
 

@@ -22,7 +22,7 @@ from memory.services.actors import AGENT_DEFAULT, Actor, Permission, Target, per
 from memory.services.agents import authenticate, create_agent, create_group, create_key, set_membership
 from memory.services.clock import now
 from memory.services.review_decisions import reject
-from tests.integration.api.conftest import Client, client_of
+from tests.integration.api.conftest import Client, bearing, client_of
 from tests.integration.consolidation.reviewing import fact, opened
 
 LURE = "kettle"
@@ -75,12 +75,12 @@ PLANTED = (
     "text", "town", "tag", "topic", "source", "chat", "speaker", "name", "value", "other", "changed", "relationship",
     "turn", "talker", "tool", "toolname", "call", "session", "goal", "entity", "alias", "property", "eyes", "thing",
     "spare", "label", "said", "event", "rain", "mud", "skill", "step", "description", "skilltag", "doubt", "refusal",
-    "evidence",
+    "evidence", "news", "newstopic",
 )  # fmt: skip
 # Rows that belong to a scope; the others are the owner's.
 SCOPED_ROWS = (
     "memory", "other", "edge", "entity", "second", "third", "merge", "relation", "event", "cause", "session", "skill",
-    "tool", "spare", "review", "decided", "summary",
+    "tool", "spare", "review", "decided", "summary", "message",
 )  # fmt: skip
 
 
@@ -114,6 +114,12 @@ def make_world() -> World:
     written = {"owner": "owner", "agent": "agent", "squad": f"squad:{squad}", "project": f"project:{project}"}
     rows = {scope: plant(inside, woman, insider, scope, written[scope]) for scope in SCOPES}
     foreign = plant(spy, man, stranger, "foreign", "owner")
+    _, teller = make_agent(owner, "teller", everything, squad, project)
+    _, elsewhere_told = make_agent(other, "teller", everything, mark="foreign")
+    heard = {**written, "agent": f"agent:{insider.agent_id}"}
+    for scope in SCOPES:
+        rows[scope]["message"] = tell(teller, MARKS[scope], heard[scope])
+    foreign["message"] = tell(elsewhere_told, MARKS["foreign"], "owner")
     elsewhere = create_group(actor=other, kind="project", name=f"{MARKS['foreign']} project").pk
     group_rows = {"group": str(project), "squad": str(squad), "agent": str(outsider.agent_id)}
     key = create_key(actor=owner, agent_id=outsider.agent_id, label=f"{MARKS['admin']} label")  # type: ignore[arg-type]
@@ -156,7 +162,7 @@ def make_agent(
     made = create_key(actor=owner, agent_id=agent.pk, label=f"{MARKS[mark]} key", scopes=sorted(scopes))
     actor, client = authenticate(made.secret), client_of(made.secret)
     client.actor = actor
-    return actor, client
+    return actor, bearing(client)
 
 
 def person_client(owner: Actor) -> Client:
@@ -188,6 +194,12 @@ def plant(client: Client, woman: Client, actor: Actor, name: str, scope: str) ->
     asked = {"query": f"{LURE} {mark}question", "scope": scope}
     rows["recall"] = done(client.json("post", "/recall", asked))["recall_id"]
     return rows
+
+
+def tell(client: Client, mark: str, target: str) -> str:
+    """Publish a message on the bus, and give its id."""
+    body = {"text": f"The {LURE} {mark}news is out.", "topics": [f"{mark}newstopic"], "target": target}
+    return str(done(client.json("post", "/bus/messages", body))["id"])
 
 
 def _memories(client: Client, mark: str, scope: str) -> Rows:
