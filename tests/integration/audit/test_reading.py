@@ -22,6 +22,7 @@ from memory.services.memories import get_memory
 from memory.services.questions import RecallRequest
 from memory.services.recall import recall
 from memory.services.remember import remember
+from memory.services.revealing import reveal
 from tests.integration.audit.events import NOW
 
 Make = Callable[..., tuple[Actor, str]]
@@ -148,7 +149,7 @@ def test_who_may_ask(alice: Actor, mallory: Actor, make_agent: Make, assistant: 
         "readers",
         "recall",
     ]
-    assert access_log(actor=mallory, request=LogRequest()) == []
+    assert access_log(actor=mallory, request=LogRequest(verb="read")) == []
     for stranger in (mallory, spy):
         with pytest.raises(NotFound):
             who_read(actor=stranger, memory_id=memory_id)
@@ -160,3 +161,12 @@ def test_who_may_ask(alice: Actor, mallory: Actor, make_agent: Make, assistant: 
     ):
         with pytest.raises(PermissionRefused):
             refused()
+
+
+def test_a_person_counts_where_something_is_revealed(alice: Actor, assistant: Actor) -> None:
+    with owner_scope(alice.owner_id):
+        memory_id = Memory.objects.values_list("pk", flat=True).first()
+    get_memory(actor=alice, memory_id=memory_id)
+    reveal(actor=alice, memory_id=memory_id)
+    readers.flush()
+    assert [(one.agent_id, one.reads) for one in who_read(actor=alice, memory_id=memory_id)] == [(None, 1)]
