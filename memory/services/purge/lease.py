@@ -25,6 +25,8 @@ SILENCE: Final = timedelta(minutes=2)
 BEAT_SECONDS: Final = 20.0
 FIRST_PAUSE: Final = timedelta(seconds=5)
 LONGEST_PAUSE: Final = timedelta(hours=1)
+SUPERSEDED: Final = "purge.superseded"
+"""The code of a purge whose owner is purged as a whole."""
 
 TAKE: Final = """
     UPDATE memory_purge SET state = 'running', attempts = attempts + 1, heartbeat_at = %(now)s,

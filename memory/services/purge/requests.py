@@ -19,6 +19,7 @@ from memory.services.actors import Actor
 from memory.services.audit.recording import record
 from memory.services.clock import now
 from memory.services.purge.caches import forget_owner
+from memory.services.purge.lease import SUPERSEDED
 from memory.services.purge.registry import Subject, targets
 
 TOKEN_BYTES: Final = 32
@@ -93,7 +94,7 @@ def request_purge(
     """Make a purge and its token, record it in the audit, and have workers called; who may ask is for the caller.
 
     The owner's row is locked for the moment, so no two purges of the same thing come to be. For a whole owner all later
-    scopes are refused from the commit on.
+    scopes are refused from the commit on, and what is open of parts of the owner has ended.
 
     Args:
         owner_id: whose.
@@ -127,6 +128,8 @@ def request_purge(
         )
         if whole:
             Owner.objects.filter(pk=owner_id).update(purging_at=at)
+            parts = Purge.objects.filter(of_owner=owner_id, state__in=OPEN).exclude(pk=purge.pk)
+            parts.update(state=PurgeState.FAILED, error_code=SUPERSEDED, finished_at=at)
         with owner_scope(owner_id, purging=True):
             record(actor=requested_by, verb="purge", object_kind=subject, object_id=purge.pk, at=at)
         transaction.on_commit(call or _call_workers)

@@ -11,10 +11,10 @@ from django.db.models import Q, QuerySet
 from memory.crypto.keyring import keyring
 from memory.models import AuditEvent, AuditSeal, Owner, Purge, PurgeState
 from memory.services.audit.retiring import retire
+from memory.services.purge.lease import SUPERSEDED
 from memory.services.purge.registry import Subject, Traces
 
 OPEN: Final = Q(state__in=[PurgeState.WAITING, PurgeState.RUNNING])
-SUPERSEDED: Final = "purge.superseded"
 NO_PURGE: Final = UUID(int=0)
 
 
