@@ -59,7 +59,7 @@ def test_every_command_is_documented_and_no_other() -> None:
     assert headings == commands
 
 
-@pytest.mark.parametrize("action", ["owner", "agent", "db", "memory", "purge", "consolidation"])
+@pytest.mark.parametrize("action", ["owner", "agent", "audit", "db", "memory", "purge", "consolidation"])
 def test_every_action_is_documented(action: str) -> None:
     parser = import_module(f"memory.management.commands.{action}").Command().create_parser("manage.py", action)
     page = text(DOCS / "reference" / "commands.md")
