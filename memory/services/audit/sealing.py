@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
-from contextlib import suppress
+import logging
 from datetime import datetime
 from typing import Final
 from uuid import UUID
 
-from django.db import connection, transaction
+from django.db import DatabaseError, connection, transaction
 
 from memory.errors import OwnerPurging
 from memory.models import AuditSeal, Owner, owner_scope
 from memory.models.tenancy import OWNER_SETTING, current_owner
 from memory.services.audit.chain import BEFORE_THE_FIRST, COLUMNS, Event, batch_of, digest_of, sign
 from memory.services.clock import now
+
+logger = logging.getLogger(__name__)
 
 MOST_IN_A_BATCH: Final = 10_000
 # What a run does for one owner at most, so that one owner's backlog does not keep the others waiting.
@@ -66,16 +68,23 @@ def seal_all(*, at: datetime | None = None) -> dict[str, int]:
         at: the moment that counts as now.
 
     Returns:
-        How many owners, seals and events. An owner whom somebody else seals at the same time is passed over.
+        How many owners, seals and events, and of how many owners it has failed, which is logged. An owner whom somebody
+        else seals at the same time is passed over.
     """
     moment = at or now()
-    done = {"owners": 0, "seals": 0, "events": 0}
+    done = {"owners": 0, "seals": 0, "events": 0, "failed": 0}
     for owner_id in owners_with_unsealed():
         seals = events = 0
-        # A purge that has begun meanwhile seals for itself.
-        with suppress(OwnerPurging):
+        try:
             while seals < MOST_BATCHES and (sealed := seal_next(owner_id, at=moment)):
                 seals, events = seals + 1, events + sealed
+        except OwnerPurging:
+            # A purge that has begun meanwhile seals for itself.
+            pass
+        except DatabaseError as error:
+            # The others' turn must come although one chain cannot be gone on with.
+            logger.error("the audit of owner %s could not be sealed: %s", owner_id, type(error).__name__)
+            done["failed"] += 1
         for name, count in (("owners", min(seals, 1)), ("seals", seals), ("events", events)):
             done[name] += count
     return done

@@ -42,7 +42,7 @@ def test_nothing_to_seal_makes_no_seal(alice: Actor) -> None:
 def test_batches_are_bounded(alice: Actor, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sealing, "MOST_IN_A_BATCH", 3)
     add(alice.owner_id, *["read"] * 7)
-    assert seal_all(at=NOW) == {"owners": 1, "seals": 3, "events": 7}
+    assert seal_all(at=NOW) == {"owners": 1, "seals": 3, "events": 7, "failed": 0}
     with owner_scope(alice.owner_id):
         assert list(AuditSeal.objects.order_by("number").values_list("reads", flat=True)) == [3, 3, 1]
     assert codes(alice.owner_id) == []
@@ -74,14 +74,32 @@ def test_only_owners_with_something_new_are_looked_at(
         add(owner.owner_id, "login")
     Owner.objects.filter(pk=gone.owner_id).update(purging_at=NOW)
     assert owners_with_unsealed() == [alice.owner_id]
-    assert seal_all(at=NOW) == {"owners": 1, "seals": 1, "events": 1}
+    assert seal_all(at=NOW) == {"owners": 1, "seals": 1, "events": 1, "failed": 0}
     assert owners_with_unsealed() == []
-    assert seal_all(at=NOW) == {"owners": 0, "seals": 0, "events": 0}
+    assert seal_all(at=NOW) == {"owners": 0, "seals": 0, "events": 0, "failed": 0}
     with owner_scope(mallory.owner_id):
         assert not AuditSeal.objects.exists()
     with connection.cursor() as cursor:
         cursor.execute("SELECT count(*) FROM memory_auditevent")
         assert cursor.fetchone()[0] == 0, "the search has left the scope of an owner behind"
+
+
+def test_one_chain_that_cannot_go_on_does_not_stop_the_others(alice: Actor, mallory: Actor) -> None:
+    for owner in (alice, mallory):
+        sealed_chain(owner.owner_id, ("login",))
+        add(owner.owner_id, "logout")
+    with owner_scope(alice.owner_id):
+        [seal] = AuditSeal.objects.all()
+        # The last number that the column holds.
+        AuditSeal.objects.create(**{**fields_of(seal), "number": 2**31 - 1})
+    assert seal_all(at=NOW) == {"owners": 1, "seals": 1, "events": 1, "failed": 1}
+    assert codes(mallory.owner_id) == []
+    assert verify_owner(alice.owner_id).unsealed == 1
+
+
+def fields_of(seal: AuditSeal) -> dict[str, Any]:
+    names = ("acts", "reads", "acts_digest", "reads_digest", "previous", "digest", "signature", "sealed_at")
+    return {name: getattr(seal, name) for name in names}
 
 
 def test_the_job_is_planned(db: None) -> None:
