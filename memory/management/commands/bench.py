@@ -17,6 +17,7 @@ from bench import (
     compare,
     consolidation,
     fit,
+    frequency,
     graph,
     ingest,
     injection,
@@ -88,6 +89,9 @@ class Command(BaseCommand):
         for one in (recognised, attacked):
             one.add_argument("--half", default="test", choices=pii.HALVES, help="test is what no rule was tuned on")
             one.add_argument("--misses", action="store_true", help="show what of the tuned half was read wrongly")
+        guessed = kinds.add_parser("frequency", help="keyed words that a thief of the database guesses")
+        guessed.add_argument("--data", type=Path, help="a file in LoCoMo's form; Loci's personas when left out")
+        guessed.add_argument("--known", type=int, default=20, help="of the commonest words that an insider knows")
         written = kinds.add_parser("ingest", help="turns stored per second against the embedder's own rate")
         written.add_argument("--turns", type=int, default=2_000)
         purged = kinds.add_parser("purge", help="time of purging a whole owner, and what is left")
@@ -101,6 +105,7 @@ class Command(BaseCommand):
             timed,
             drawn,
             written,
+            guessed,
             divided,
             stepped,
             judged,
@@ -123,6 +128,7 @@ class Command(BaseCommand):
             "ingest": self._ingest,
             "pii": self._pii,
             "injection": self._injection,
+            "frequency": self._frequency,
             "communities": self._communities,
             "graph": self._graph,
             "purge": self._purge,
@@ -242,6 +248,10 @@ class Command(BaseCommand):
 
     def _injection(self, options: dict[str, Any]) -> dict[str, Any]:
         return injection.measure(half=options["half"], misses=options["misses"], tell=self._tell)
+
+    def _frequency(self, options: dict[str, Any]) -> dict[str, Any]:
+        stores = personas.load() if options["data"] is None else locomo.load(options["data"])
+        return frequency.measure(stores, known=options["known"], tell=self._tell)
 
     def _communities(self, options: dict[str, Any]) -> dict[str, Any]:
         with bench_database():
