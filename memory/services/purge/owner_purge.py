@@ -21,7 +21,7 @@ from memory.services.purge.caches import forget_owner
 from memory.services.purge.ledger import note_owner
 from memory.services.purge.receipts import OWNER_STAYS, issue
 from memory.services.purge.registry import Phase, PurgeTarget, Subject, targets
-from memory.services.purge.reindexing import reindex_vectors
+from memory.services.purge.reindexing import Rebuilding, reindex_vectors
 from memory.services.purge.samples import Search, count_samples, search_others, take_samples, traces_of
 from memory.services.purge.verification import Look, look_through
 from memory.services.purge.work import Work
@@ -172,10 +172,17 @@ def _count(work: Work, target: PurgeTarget, count: int) -> None:
 
 def _reindex(work: Work) -> None:
     """Build the vector indexes anew from which vectors have gone."""
-    if work.purge.erased.get("vectors") and "reindexed" not in work.position:
-        subject = subject_of(work)
+    rebuilding = Rebuilding(**work.position.get("reindexed", {}))
+    if work.purge.erased.get("vectors") and not rebuilding.complete:
+
+        def rebuilt() -> None:
+            work.position["reindexed"] = asdict(rebuilding)
+            work.save()
+            work.rest()
+
         with work.lease.beating():
-            work.position["reindexed"] = reindex_vectors(subject.owner_id)
+            reindex_vectors(subject_of(work).owner_id, rebuilding=rebuilding, tell=rebuilt)
+        work.position["reindexed"] = asdict(rebuilding)
         work.save()
     work.stepped("reindex.done", progress=False)
 
@@ -197,7 +204,8 @@ def _verify(work: Work) -> None:
         work.save()
         work.rest()
 
-    look_through(subject, traces, look=look, tell=looked)
+    with work.lease.beating():
+        look_through(subject, traces, look=look, tell=looked)
     work.stepped("verify.tables", progress=False)
     search = Search(**work.position.get("search", {}))
 
@@ -206,7 +214,8 @@ def _verify(work: Work) -> None:
         work.save()
         work.rest()
 
-    search_others(subject.owner_id, traces, search=search, seconds=SEARCH_SECONDS, tell=searched)
+    with work.lease.beating():
+        search_others(subject.owner_id, traces, search=search, seconds=SEARCH_SECONDS, tell=searched)
     look.note("samples in rows of others", search.found)
     work.position["left"] = look.left
     work.position["looked_at"] = {
@@ -217,7 +226,7 @@ def _verify(work: Work) -> None:
         "samples": work.position.get("samples", {}),
         "other_owners": search.owners,
         "all_other_owners": search.complete,
-        "vector_indexes": work.position.get("reindexed", {}),
+        "vector_indexes": Rebuilding(**work.position.get("reindexed", {})).summary(),
     }
     for name in ("look", "search"):
         work.position.pop(name, None)

@@ -6,8 +6,9 @@ Measured: a vacuum of a shared HNSW index after 100,000 deletions took 383 s, bu
 from __future__ import annotations
 
 import logging
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from dataclasses import dataclass, field
 from typing import Any, Final
 from uuid import UUID
 
@@ -41,35 +42,51 @@ INDEXES: Final = """
 """
 
 
-def reindex_vectors(owner_id: UUID) -> dict[str, Any]:
+@dataclass(slots=True)
+class Rebuilding:
+    """Which indexes were rebuilt, and why others were not; can be kept as JSON, and goes on where it was."""
+
+    done: list[str] = field(default_factory=list)
+    not_rebuilt: str = ""
+    complete: bool = False
+
+    def summary(self) -> dict[str, Any]:
+        """Give what the receipt says: how many indexes were rebuilt, and why not all."""
+        return {"rebuilt": len(self.done)} | ({"not_rebuilt": self.not_rebuilt} if self.not_rebuilt else {})
+
+
+def reindex_vectors(owner_id: UUID, *, rebuilding: Rebuilding, tell: Callable[[], None]) -> None:
     """Build the vector indexes of an owner's partition anew, while others go on reading and writing.
 
     Remains of an interrupted attempt are removed first. Takes about 0.4 ms for each vector of others that stands in the
     partition. Call it outside transactions: it waits for those that are open.
 
-    Returns:
-        For the receipt: how many indexes were rebuilt, and why not all, where the role may not or it takes too long.
+    Args:
+        owner_id: whose partition.
+        rebuilding: what was rebuilt already, and gets what is.
+        tell: called after each index; what it raises ends the work, which can go on later.
     """
-    rebuilt = 0
     with _connection() as cursor:
         cursor.execute(PARTITION, {"table": MemoryVector._meta.db_table, "owner": owner_id})
-        partition = cursor.fetchone()[0]
-        cursor.execute(INDEXES, {"partition": partition})
-        try:
-            for schema, name, valid in cursor.fetchall():
-                index = sql.Identifier(schema, name)
-                if not valid and "_cc" in name:
-                    cursor.execute(sql.SQL("DROP INDEX CONCURRENTLY IF EXISTS {}").format(index))
-                    continue
-                cursor.execute(sql.SQL("REINDEX INDEX CONCURRENTLY {}").format(index))
-                rebuilt += 1
-        except DatabaseError as error:
-            reason = REASONS.get(getattr(error.__cause__, "sqlstate", ""))
-            if reason is None:
-                raise
-            logger.warning("vector indexes were not rebuilt after a purge: %s", reason)
-            return {"rebuilt": rebuilt, "not_rebuilt": reason}
-    return {"rebuilt": rebuilt}
+        cursor.execute(INDEXES, {"partition": cursor.fetchone()[0]})
+        for schema, name, valid in cursor.fetchall():
+            if name in rebuilding.done:
+                continue
+            abandoned = not valid and "_cc" in name
+            statement = "DROP INDEX CONCURRENTLY IF EXISTS {}" if abandoned else "REINDEX INDEX CONCURRENTLY {}"
+            try:
+                cursor.execute(sql.SQL(statement).format(sql.Identifier(schema, name)))
+            except DatabaseError as error:
+                reason = REASONS.get(getattr(error.__cause__, "sqlstate", ""))
+                if reason is None:
+                    raise
+                logger.warning("a vector index was not rebuilt after a purge: %s", reason)
+                rebuilding.not_rebuilt = reason
+                break
+            if not abandoned:
+                rebuilding.done.append(name)
+                tell()
+    rebuilding.complete = True
 
 
 @contextmanager

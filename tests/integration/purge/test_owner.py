@@ -163,7 +163,7 @@ def test_an_owner_without_a_login_and_without_rows(make_owner: Callable[..., Act
 
     assert receipt is not None
     assert receipt["erased"] == {"keys": 1, "audit_moved": 1}
-    assert receipt["verification"]["looked_at"]["vector_indexes"] == {}
+    assert receipt["verification"]["looked_at"]["vector_indexes"] == {"rebuilt": 0}
 
 
 def test_memory_of_the_process_forgets(alice: Actor, mallory: Actor) -> None:
