@@ -25,6 +25,7 @@ IN_PATHS: Mapping[str, str] = {
     "run_id": "run", "summary_id": "summary", "skill_id": "skill", "needs_id": "tool", "item_id": "review",
     "session_id": "session", "recall_id": "recall", "agent_id": "agent", "key_id": "key", "group_id": "group",
     "number": "number", "name": "profile", "message_id": "message",
+    "purge_id": "purge",
 }  # fmt: skip
 # What is no id: everybody may say it, and it means the caller's own.
 NO_IDS = ("number", "profile")
@@ -33,6 +34,7 @@ IN_FIELDS: Mapping[str, str] = {
     "session": "session", "session_id": "session", "agent": "agent", "agent_id": "agent", "memory": "memory",
     "target": "summary", "insight": "other", "other": "third", "entity": "entity", "about": "entity", "needs": "spare",
     "ids": "memory", "run": "run", "after": "memory",
+    "memories": "memory", "object": "memory",
 }  # fmt: skip
 # Where an action means another row than its path's parameter says.
 INSTEAD: Mapping[str, Mapping[str, str]] = {
@@ -53,12 +55,19 @@ BODIES: Mapping[str, Any] = {
     "decide_reviews": {"ids": ["{review}"], "decision": "reject"},
     "restore_memories": {"ids": ["{memory}"]},
     "purge_memories": {"expired": True},
+    "begin_purge": {"memories": ["{memory}"]},
+    "preview_purge": {"memories": ["{memory}"]},
+    "take_snapshot": {"passphrase": "a kettle of tea for everybody"},
     "publish_on_bus": {"text": f"A {LURE}.", "target": "owner"},
     "change_settings": {"recall_limit": 7},
     "change_profile": {"limit": 7},
     "link_memories": {"target": "{summary}"},
     "add_relation": {"source": "{entity}", "label": "likes", "target": "{second}"},
 }
+# Actions that take a whole file: here they are sent none, and must refuse it; `tests/integration/archive` sends some.
+TAKES_FILE = frozenset({"import_archive", "restore_snapshot"})
+# What a key with `privacy:manage` is told of its whole owner: ids of what was read and changed, and no word of it.
+TELLS_IDS = frozenset({"get_access_log"})
 # Fields of text that take an id too.
 TEXTS_WITH_IDS: Mapping[str, Mapping[str, str]] = {
     "add_relation": {"source": "entity", "target": "second"},

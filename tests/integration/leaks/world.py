@@ -21,6 +21,10 @@ from memory.models import ExtractionFailure, Memory, Owner, User, owner_scope
 from memory.services.actors import AGENT_DEFAULT, Actor, Permission, Target, person
 from memory.services.agents import authenticate, create_agent, create_group, create_key, set_membership
 from memory.services.clock import now
+from memory.services.drafts import Draft
+from memory.services.purge.partial_requests import PartialRequest, begin_partial
+from memory.services.purge.runner import run_purge
+from memory.services.remember import remember
 from memory.services.review_decisions import reject
 from tests.integration.api.conftest import Client, bearing, client_of
 from tests.integration.consolidation.reviewing import fact, opened
@@ -43,6 +47,8 @@ class Reader:
     client: Client
     hidden: frozenset[str]
     may: frozenset[Permission] = frozenset()
+    # The token of a purge of this one's own owner, for the receipts.
+    purge_token: str = ""
 
     @property
     def marks(self) -> list[str]:
@@ -127,6 +133,10 @@ def make_world() -> World:
         rows[scope] |= {**group_rows, "key": str(key.key_id), "scope": written[scope]}
     own = create_key(actor=other, agent_id=stranger.agent_id, label=f"{MARKS['foreign']} label")  # type: ignore[arg-type]
     foreign |= {"group": str(elsewhere), "agent": str(stranger.agent_id), "key": str(own.key_id), "scope": "owner"}
+    purged, purged_elsewhere = purge_one(owner), purge_one(other)
+    for scope in SCOPES:
+        rows[scope] |= purged
+    foreign |= purged_elsewhere
     others = frozenset({"agent", "squad", "project", "foreign"})
     readers = [
         Reader("person", woman, frozenset({"foreign"}), everything),
@@ -138,7 +148,17 @@ def make_world() -> World:
         Reader("foreign agent", spy, frozenset({*SCOPES, "admin"}), everything),
         Reader("anonymous", Client(), frozenset(MARKS)),
     ]
+    for reader in readers[:-1]:
+        reader.purge_token = (purged_elsewhere if reader.name.startswith("foreign") else purged)["token"]
     return World(owner, other, insider, rows, foreign, {reader.name: reader for reader in readers})
+
+
+def purge_one(owner: Actor) -> Rows:
+    """Purge one memory to the end; gives the ids of the purge and the token of its receipt."""
+    memory_id = remember(actor=owner, draft=Draft(text=f"Purged {LURE}.")).memory_id
+    made = begin_partial(actor=owner, request=PartialRequest(memories=[memory_id]))
+    run_purge(purge_id=made.purge.pk)
+    return {"purge": str(made.purge.pk), "token": made.token}
 
 
 def make_owner(username: str) -> Actor:
