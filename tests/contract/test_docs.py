@@ -109,6 +109,21 @@ def test_links_lead_somewhere(document: Path) -> None:
     assert dead == []
 
 
+@pytest.mark.parametrize("page", ["security.md", "status.md"])
+def test_tests_that_are_named_as_proof_exist(page: str) -> None:
+    named = re.findall(r"`(tests/[\w/*.]+)`", text(DOCS / page))
+    assert len(named) > 15
+    assert [path for path in named if not list(PROJECT.glob(path))] == []
+
+
+def test_every_line_of_the_threat_model_names_its_tests() -> None:
+    model = text(DOCS / "security.md").partition("## Threat model")[2].partition("\n## ")[0]
+    lines = [line for line in model.splitlines() if line.startswith("| ")][1:]
+    assert len(lines) > 12
+    # What nothing protects against has nothing to test.
+    assert [line[:60] for line in lines if "tests/" not in line and "is the operator" not in line] == []
+
+
 def test_every_page_can_be_reached_from_the_first() -> None:
     reached, waiting = set(), [PROJECT / "README.md"]
     while waiting:
