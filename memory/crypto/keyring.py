@@ -80,6 +80,13 @@ class OwnerRing:
         """Authenticate a message for one purpose with HMAC-SHA256: 32 bytes that only this owner's keys make."""
         return hmac.new(self._purpose_key(f"mac/{purpose}"), message, sha256).digest()
 
+    def veiled(self, digest: bytes, *, row_id: UUID, purpose: str) -> bytes:
+        """Hide a digest of 32 bytes that stands in one row, or show a hidden one: whoever has the database alone cannot
+        compare it with digests of texts that they guess.
+        """
+        veil = self.mac(row_id.bytes, purpose=f"veil/{purpose}")
+        return bytes(one ^ other for one, other in zip(digest, veil, strict=True))
+
     def words(self, tokens: Iterable[str]) -> list[int]:
         """Hash several tokens, in order."""
         key = self._purpose_key("words")

@@ -21,6 +21,7 @@ from django.db.models import Q
 from memory.crypto.keyring import OwnerRing, keyring
 from memory.crypto.signing import canonical
 from memory.models import OutboundRequest, owner_scope
+from memory.models.outbound import VEIL
 from memory.models.tenancy import current_owner
 from memory.ports.outbound import Outgoing
 from memory.services.actors import Actor, Permission
@@ -129,8 +130,9 @@ def note(request: Outgoing) -> None:
 
 
 def _values(owner_id: UUID, ring: OwnerRing, one: Outgoing) -> tuple[Any, ...]:
-    fields = (one.id, one.kind, one.behalf.component, one.host, one.size, one.digest)
-    return owner_id, *fields, _code(ring, *fields, one.outcome, one.at), one.outcome, one.at
+    fields = (one.id, one.kind, one.behalf.component, one.host, one.size)
+    code = _code(ring, *fields, one.digest, one.outcome, one.at)
+    return owner_id, *fields, ring.veiled(one.digest, row_id=one.id, purpose=VEIL), code, one.outcome, one.at
 
 
 def _code(
@@ -151,7 +153,7 @@ def _code(
 
 
 def _sent(ring: OwnerRing, row: OutboundRequest) -> Sent:
-    digest = bytes(row.digest)
+    digest = row.sha256
     code = _code(ring, row.pk, row.kind, row.component, row.host, row.size, digest, row.outcome, row.created_at)
     return Sent(
         id=row.pk,

@@ -88,6 +88,7 @@ class Part:
             like stands in the order of those, so that both files can be read side by side.
         without: columns that are left out: keyed hashes and digests, which say nothing without this owner's keys.
         only: a further condition.
+        read: attributes of the rows that stand in the place of columns which say nothing without the owner's keys.
     """
 
     name: str
@@ -97,6 +98,7 @@ class Part:
     order: tuple[str, ...] = ("id",)
     without: frozenset[str] = frozenset()
     only: Q = field(default_factory=Q)
+    read: tuple[str, ...] = ()
 
 
 def _scoped(rows: Rows, actor: Actor) -> Rows:
@@ -316,7 +318,13 @@ PARTS: Final = (
     Part("runs", ConsolidationRun, "Runs of consolidation."),
     Part("access_log", AuditEvent, "Who did what."),
     Part("access_log_seals", AuditSeal, "The signed chain of the access log."),
-    Part("outbound", OutboundRequest, "What was sent to outside providers: digests, no content."),
+    Part(
+        "outbound",
+        OutboundRequest,
+        "What was sent to outside providers: digests, no content.",
+        without=_without("digest", "signature"),
+        read=("sha256",),
+    ),
     Part("bus", BusMessage, "Messages between your agents.", readable=_scoped, without=_without("topic_hashes")),
     Part("recalls", RecallRecord, "How recalls came to their answers; kept for days.", readable=_own("caller")),
     Part(

@@ -32,6 +32,7 @@ def records(part: Part, actor: Actor) -> Iterator[Record]:
         for field in part.model._meta.concrete_fields
         if field.column is not None and field.attname not in part.without and field.attname != "owner_id"
     ]
+    columns += part.read
     if part.readable is None and actor.agent_id is not None:
         return
     rows = _rows(part, actor).order_by(*part.order)

@@ -237,6 +237,17 @@ def test_whoever_writes_the_table_cannot_forge_a_row(alice: Actor, column: str, 
     assert [one.genuine for one in told(alice)] == [False]
 
 
+def test_whoever_reads_the_table_cannot_confirm_what_they_guess(alice: Actor) -> None:
+    requests = [request_of(alice, 1), replace(request_of(alice, 1), at=AT + timedelta(hours=1))]
+    for one in requests:
+        outbound.note(one)
+    assert {one.sha256 for one in told(alice)} == {requests[0].digest.hex()}
+    with owner_scope(alice.owner_id):
+        stored = {bytes(row.digest) for row in OutboundRequest.objects.all()}
+    assert len(stored) == 2
+    assert requests[0].digest not in stored
+
+
 def test_a_row_of_another_owner_or_with_another_id_is_not_genuine(alice: Actor, mallory: Actor) -> None:
     outbound.note(request_of(alice, 1))
     outbound.flush()
