@@ -11,6 +11,8 @@ from memory.privacy import pii
 from memory.text.scripts import UNSPACED
 
 MOST_PLACES: Final = 200
+# A sentence may be personal as a whole.
+SHORT: Final = 400
 _WORD: Final = re.compile(rf"[^\W{UNSPACED}]")
 
 
@@ -32,7 +34,8 @@ def places_of(text: str, phrases: Iterable[str], *, kind: str) -> tuple[Place, .
         kind: what they tell.
 
     Returns:
-        Places in order and without overlap, at most 200.
+        Places in order and without overlap: the longest ones, at most 200, and in a text of more than 400 characters no
+        more than half of it, so that a model cannot take a text out of the search by naming all of it.
     """
     found = sorted({span for phrase in phrases for span in _spans(text, phrase)})
     joined: list[tuple[int, int]] = []
@@ -41,7 +44,16 @@ def places_of(text: str, phrases: Iterable[str], *, kind: str) -> tuple[Place, .
             joined[-1] = (joined[-1][0], max(end, joined[-1][1]))
         else:
             joined.append((start, end))
-    return tuple(Place(start, end, kind) for start, end in joined[:MOST_PLACES])
+    longest = sorted(joined, key=lambda span: (span[0] - span[1], span))[:MOST_PLACES]
+    return tuple(Place(start, end, kind) for start, end in sorted(_within_share(longest, len(text))))
+
+
+def _within_share(spans: Iterable[tuple[int, int]], length: int) -> Iterator[tuple[int, int]]:
+    left = length if length <= SHORT else length // 2
+    for start, end in spans:
+        if end - start <= left:
+            left -= end - start
+            yield start, end
 
 
 def without(text: str, places: Sequence[Place]) -> str:
