@@ -29,7 +29,7 @@ class Command(BaseCommand):
         actions = parser.add_subparsers(dest="action", required=True, metavar="ACTION")
         listing = actions.add_parser("list", help="list all logins")
         creating = actions.add_parser("create", help="create an owner with a login")
-        creating.add_argument("--staff", action="store_true", help="may use the administration pages")
+        creating.add_argument("--staff", action="store_true", help="marks the login as staff")
         password = actions.add_parser("password", help="give a login another password, which ends its sessions")
         for action in (creating, password):
             action.add_argument("username")
