@@ -8,7 +8,7 @@ from datetime import datetime
 from typing import IO, Any
 
 from memory.crypto.keyring import keyring
-from memory.errors import InvalidInput
+from memory.errors import InvalidInput, PermissionRefused
 from memory.services.actors import UNSET, Actor, Permission
 from memory.services.archive.importing import import_archive
 from memory.services.archive.outcome import ArchiveImported, Mode, Progress, silent
@@ -54,7 +54,7 @@ def snapshot_stream(*, actor: Actor, passphrase: str | None = None) -> Iterator[
 
 
 def _write(order: Order, secret: Secret, sink: Sink) -> None:
-    sealing = Sealing(sink, secret)
+    sealing = Sealing(sink, secret, order.actor.agent_id)
     write_archive(order, sealing)
     sealing.finish()
 
@@ -79,7 +79,8 @@ def restore_snapshot(
     without a name while it is taken over.
 
     Args:
-        actor: who restores.
+        actor: who restores. A person restores any snapshot, an agent those that it took itself: what it opens is a
+            subset of what it could read when it took it.
         file: the snapshot, seekable.
         passphrase: where it was sealed with one; of no use where not.
         scope: as in `import_archive`.
@@ -90,11 +91,18 @@ def restore_snapshot(
     Raises:
         InvalidInput, TooLarge: the snapshot cannot be used, see `read_header` and `open_snapshot`, or
             `passphrase.required`; nothing was stored.
-        PermissionRefused, InvalidScope, NotFound: as in `import_archive`.
+        PermissionRefused: `snapshot.maker`, somebody else took it; or as in `import_archive`.
+        InvalidScope, NotFound: as in `import_archive`.
     """
     require_memory()
     actor.require(Permission.PRIVACY)
     header = read_header(file)
+    if actor.agent_id is not None and header.maker != actor.agent_id:
+        # Else what a person or another agent has sealed would be opened for whoever gets hold of the file.
+        raise PermissionRefused(
+            "An agent restores snapshots that it took itself, and no others. Nothing was stored.",
+            code="snapshot.maker",
+        )
     if header.kind == PASSPHRASE and passphrase is None:
         raise InvalidInput(
             "This snapshot was sealed with a passphrase. Give it too; nothing was stored.",

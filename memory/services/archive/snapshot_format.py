@@ -1,7 +1,7 @@
 """The file of a snapshot: sealed in chunks, padded to whole steps, and with a code over all of it at its end.
 
-Header (64 bytes): `LOCISNAP`, the format, how the key is made, three numbers of scrypt, three zeros, 32 bytes of salt
-and 16 bytes by which the right key is known. Then chunks of 64 KiB, each AES-256-GCM with its number as the nonce and
+Header (80 bytes): `LOCISNAP`, the format, how the key is made, three numbers of scrypt, three zeros, 32 bytes of salt,
+16 bytes of the agent that made it (zeros for a person) and 16 bytes by which the right key is known. Then chunks of 64 KiB, each AES-256-GCM with its number as the nonce and
 header, number and a last-mark as associated data. Then HMAC-SHA256 over everything before it. A file has a multiple of
 512 KiB: the content is followed by one byte 0x80 and zeros, so that its length tells little.
 """
@@ -16,12 +16,13 @@ import threading
 import unicodedata
 from dataclasses import dataclass
 from typing import IO, Final, Protocol
+from uuid import UUID
 
 from cryptography.exceptions import InvalidTag
 from cryptography.hazmat.primitives.ciphers.aead import AESGCM
 
 from memory.crypto.derivation import derive
-from memory.errors import InvalidInput, TooLarge
+from memory.errors import InvalidInput, RateLimited, TooLarge
 from memory.services.archive.limits import MOST_FILE_BYTES
 from memory.services.archive.sink import Sink
 
@@ -35,8 +36,9 @@ CHUNK: Final = 64 * 1024
 TAG: Final = 16
 MAC: Final = 32
 SALT: Final = 32
+MAKER: Final = 16
 CHECK: Final = 16
-_HEADER: Final = struct.Struct(">8sBBBBB3s32s16s")
+_HEADER: Final = struct.Struct(">8sBBBBB3s32s16s16s")
 HEADER: Final = _HEADER.size
 PLAIN: Final = CHUNK - TAG
 LAST_PLAIN: Final = CHUNK - HEADER - MAC - TAG
@@ -50,10 +52,14 @@ LANES: Final = 1
 """128 MiB and about half a second for each attempt at a passphrase."""
 
 LEAST_LOG_N: Final = 14
-MOST_LOG_N: Final = 18
-MOST_LANES: Final = 4
+MOST_LOG_N: Final = LOG_N
+"""What a header may ask for at most is what we write, since whoever made it may have meant harm."""
+
 LEAST_PASSPHRASE: Final = 12
 MOST_PASSPHRASE: Final = 1024
+
+PATIENCE_SECONDS: Final = 20.0
+"""How long an attempt at a passphrase waits for those before it."""
 
 # However many ask at once, the memory of one attempt is taken.
 _one_at_a_time = threading.Lock()
@@ -77,10 +83,14 @@ class Header:
     block: int
     lanes: int
     salt: bytes
+    maker: UUID | None
+    """The agent that made it; None for a person."""
 
     def written(self, check: bytes) -> bytes:
         """Write the header."""
-        return _HEADER.pack(MAGIC, FORMAT, self.kind, self.log_n, self.block, self.lanes, bytes(3), self.salt, check)
+        maker = self.maker.bytes if self.maker else bytes(MAKER)
+        numbers = self.kind, self.log_n, self.block, self.lanes
+        return _HEADER.pack(MAGIC, FORMAT, *numbers, bytes(3), self.salt, maker, check)
 
 
 class Passphrase:
@@ -100,8 +110,18 @@ class Passphrase:
         self._secret = unicodedata.normalize("NFKC", text).encode()
 
     def key(self, header: Header) -> bytes:
-        """Stretch the passphrase as a header says, within bounds that nobody can use to exhaust this machine."""
-        with _one_at_a_time:
+        """Stretch the passphrase as a header says, within bounds that nobody can use to exhaust this machine.
+
+        Raises:
+            RateLimited: `snapshot.busy`, others try passphrases at this moment, and have for twenty seconds.
+        """
+        if not _one_at_a_time.acquire(timeout=PATIENCE_SECONDS):
+            raise RateLimited(
+                "Other snapshots are being opened or sealed with a passphrase at this moment. Try again in a minute.",
+                code="snapshot.busy",
+                retry_after=60,
+            )
+        try:
             return hashlib.scrypt(
                 self._secret,
                 salt=header.salt,
@@ -111,6 +131,8 @@ class Passphrase:
                 maxmem=2 * 128 * header.block * 2**header.log_n,
                 dklen=32,
             )
+        finally:
+            _one_at_a_time.release()
 
 
 class RootKey:
@@ -139,7 +161,7 @@ def _keys(secret: Secret, header: Header) -> _Keys:
     return _Keys(
         AESGCM(derive(key, purpose="snapshot/chunks")),
         derive(key, purpose="snapshot/mac"),
-        # The numbers of the header are part of it: none can be changed without the key being another one.
+        # All of the header is part of it: neither number nor maker can be changed without the key being another one.
         hmac.digest(derive(key, purpose="snapshot/check"), header.written(bytes(CHECK)), "sha256")[:CHECK],
     )
 
@@ -147,13 +169,14 @@ def _keys(secret: Secret, header: Header) -> _Keys:
 class Sealing:
     """Takes content and passes the bytes of a snapshot on; call `finish` at the end."""
 
-    def __init__(self, sink: Sink, secret: Secret) -> None:
-        """Begin a snapshot: the header is written at once."""
+    def __init__(self, sink: Sink, secret: Secret, maker: UUID | None = None) -> None:
+        """Begin a snapshot of an agent, or of a person: the header is written at once."""
         self._sink = sink
         header = Header(
             secret.kind,
             *((LOG_N, BLOCK, LANES) if secret.kind == PASSPHRASE else (0, 0, 0)),
             salt=os.urandom(SALT),
+            maker=maker,
         )
         self._keys = _keys(secret, header)
         self._header = header.written(self._keys.check)
@@ -209,8 +232,8 @@ def read_header(file: IO[bytes]) -> Header:
     head = file.read(HEADER)
     if len(head) < HEADER or not head.startswith(MAGIC):
         raise InvalidInput("This is no snapshot of Loci. Nothing was stored.", code="snapshot.format")
-    _, form, kind, log_n, block, lanes, zeros, salt, _ = _HEADER.unpack(head)
-    stretched = LEAST_LOG_N <= log_n <= MOST_LOG_N and block == BLOCK and 1 <= lanes <= MOST_LANES
+    _, form, kind, log_n, block, lanes, zeros, salt, maker, _ = _HEADER.unpack(head)
+    stretched = LEAST_LOG_N <= log_n <= MOST_LOG_N and block == BLOCK and lanes == LANES
     usable = stretched if kind == PASSPHRASE else kind == OWNER_KEY and not (log_n or block or lanes)
     if form != FORMAT or zeros != bytes(3) or not usable:
         raise InvalidInput(
@@ -226,7 +249,7 @@ def read_header(file: IO[bytes]) -> Header:
         )
     if size % STEP or not size:
         raise damaged()
-    return Header(kind, log_n, block, lanes, salt)
+    return Header(kind, log_n, block, lanes, salt, UUID(bytes=maker) if any(maker) else None)
 
 
 def open_snapshot(file: IO[bytes], header: Header, secret: Secret, target: IO[bytes]) -> None:

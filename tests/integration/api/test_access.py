@@ -277,7 +277,7 @@ def test_an_agent_with_the_permission_may(
     if (method, path) in PERSONS_ONLY:
         refused(agent, (method, path, body, permission), rows, 403, "auth.person_only")
         client = woman
-    response = client.json(method, path.format(**rows), whole(body, rows))
+    response = client.json(method, path.format(**rows), whole(client, body, rows))
     assert 200 <= response.status_code < 300, response.content
     assert response["Cache-Control"] == "no-store"
 
@@ -293,12 +293,12 @@ def filled(body: Any, rows: dict[str, str]) -> Any:
     return {**body, **{name: rows.get(row, str(NOTHING)) for name, row in asked.items()}}
 
 
-def whole(body: Any, rows: dict[str, str]) -> Any:
-    """Give a body that can be used: a file of Alice, whose thread sees nothing of what a test has not committed."""
+def whole(client: Client, body: Any, rows: dict[str, str]) -> Any:
+    """Give a body that a client can use: a file of Alice, or a snapshot of its own, whose thread sees nothing of what a test has not committed."""
     owner = person(UUID(rows["owner"]))
     if body == "{archive}":
         return b"".join(archive_stream(actor=owner))
-    return b"".join(snapshot_stream(actor=owner)) if body == "{snapshot}" else filled(body, rows)
+    return b"".join(snapshot_stream(actor=client.actor)) if body == "{snapshot}" else filled(body, rows)
 
 
 def refused(client: Client, entry: Entry, rows: dict[str, str], status: int, code: str, query: str = "") -> Any:

@@ -12,7 +12,7 @@ from django.db import connection
 from memory.crypto.keyring import keyring
 from memory.errors import KeysUnavailable, LociError
 from memory.models import AuditEvent, Entity, Memory, Status, owner_scope
-from memory.services.actors import Actor, person
+from memory.services.actors import Actor, Permission, person
 from memory.services.archive import snapshot_format
 from memory.services.archive.outcome import ArchiveImported
 from memory.services.archive.snapshot import restore_snapshot, snapshot_stream
@@ -174,3 +174,20 @@ def test_a_short_passphrase_makes_none(alice: Actor) -> None:
     assert refused.value.machine_code == "passphrase.invalid"
     with owner_scope(alice.owner_id):
         assert not AuditEvent.objects.filter(verb="snapshot").exists()
+
+
+def test_an_agent_opens_none_but_its_own(alice: Actor, make_agent: MakeAgent) -> None:
+    """Else a person's snapshot would show an agent what others keep from it."""
+    victim, _ = make_agent(alice, "victim")
+    spy, _ = make_agent(alice, "spy", scopes=[Permission.READ, Permission.WRITE, Permission.PRIVACY])
+    partner, _ = make_agent(alice, "partner", scopes=[Permission.READ, Permission.PRIVACY])
+    remember(actor=victim, draft=Draft(text="Private to the victim."), scope="agent")
+    remember(actor=spy, draft=Draft(text="Private to the spy."), scope="agent")
+    for data in (snapshot(alice), snapshot(partner)):
+        assert refusal(spy, data, scope="agent", mode="all") == "snapshot.maker"
+    assert refusal(spy, snapshot(alice, WORDS), passphrase=WORDS, scope="agent", mode="all") == "snapshot.maker"
+    own = snapshot(spy)
+    assert restored(spy, own, scope="agent", mode="all").memories["existing"] == 1
+    assert restored(alice, own, mode="all").errors == []
+    with owner_scope(alice.owner_id):
+        assert Memory.objects.filter(scope=spy.agent_id).count() == 1
