@@ -75,6 +75,8 @@ LOGOUT_REDIRECT_URL = "palace:login"
 AXES_FAILURE_LIMIT = _chosen.RATE_LOGIN_FAILURES
 AXES_COOLOFF_TIME = 0.25
 AXES_LOCKOUT_PARAMETERS = [["username", "ip_address"]]
+# By networks, or whoever has a whole one of IPv6 could go on from the next address.
+AXES_CLIENT_IP_CALLABLE = "memory.networks.client_network"
 # In the cache and not in tables: attempts carry names and addresses, which need not be kept.
 AXES_HANDLER = "axes.handlers.cache.AxesCacheHandler"
 AXES_CACHE = "logins"

@@ -7,18 +7,17 @@ passes from everywhere, so that whoever shares an address with an attacker keeps
 from __future__ import annotations
 
 from hashlib import sha256
-from ipaddress import ip_address, ip_network
 from typing import Final
 
 from django.conf import settings
 from django.core.cache import caches
 from rest_framework.exceptions import Throttled
 
+from memory.networks import network_of
+
 WINDOW_SECONDS: Final = 60
 KNOWN_SECONDS: Final = 600
 CACHE: Final = "agent_keys"
-# What one customer of a network has of IPv6.
-IPV6_PREFIX: Final = 64
 
 
 def refuse_flood(secret: str, address: str | None) -> None:
@@ -46,15 +45,7 @@ def note_right(secret: str) -> None:
 
 
 def _address_key(address: str | None) -> str:
-    return f"wrong:{_network(address or '')}"
-
-
-def _network(address: str) -> str:
-    try:
-        parsed = ip_address(address)
-    except ValueError:
-        return "unknown"
-    return str(ip_network((parsed, IPV6_PREFIX), strict=False)) if parsed.version == 6 else str(parsed)
+    return f"wrong:{network_of(address)}"
 
 
 def _secret_key(secret: str) -> str:

@@ -58,6 +58,22 @@ def test_many_wrong_passwords_lock_the_name_for_a_while(alice: Actor, settings: 
     assert log_in(client).status_code == 429
 
 
+@pytest.mark.parametrize(
+    ("first", "second", "together"),
+    [
+        ("2001:db8::1", "2001:db8::ffff:2", True),
+        ("2001:db8::1", "2001:db8:0:1::1", False),
+        ("203.0.113.7", "203.0.113.8", False),
+        ("203.0.113.7", "::ffff:203.0.113.7", True),
+        ("::ffff:203.0.113.7", "::ffff:203.0.113.8", False),
+    ],
+)
+def test_the_lock_is_for_a_network(alice: Actor, settings: Any, first: str, second: str, together: bool) -> None:
+    for _ in range(settings.AXES_FAILURE_LIMIT):
+        log_in(Client(REMOTE_ADDR=first), password="wrong")
+    assert log_in(Client(REMOTE_ADDR=second)).status_code == (429 if together else 302)
+
+
 def test_logging_out_closes_it(palace: Client) -> None:
     assert palace.post("/logout/")["Location"] == "/login/"
     assert palace.get("/").status_code == 302
