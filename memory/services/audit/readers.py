@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import atexit
 from collections.abc import Mapping, Sequence
 from datetime import datetime
 from typing import Final
@@ -11,7 +10,7 @@ from uuid import UUID
 from django.db import connection
 
 from memory.models import current_owner
-from memory.services.gathering import Gatherer, Gathering
+from memory.services.gathering import Gatherer, Gathering, write_at_end
 
 Times = tuple[int, datetime, datetime]
 """How often, first and last."""
@@ -64,7 +63,6 @@ class ReadCounter(Gatherer[ByReader]):
 
 
 _counter = ReadCounter()
-atexit.register(lambda: _counter.flush())
 
 
 def note_reads(owner_id: UUID, memory_ids: Sequence[UUID], *, reader: UUID, at: datetime) -> None:
@@ -80,3 +78,6 @@ def flush() -> None:
 def forget(owner_id: UUID) -> None:
     """Drop the reads of an owner's memories that wait to be written."""
     _counter.forget(owner_id)
+
+
+write_at_end(flush)

@@ -18,6 +18,7 @@ from memory.services.audit.access_log import LogRequest, access_log, who_read
 from memory.services.audit.readers import note_reads
 from memory.services.context import build_context
 from memory.services.drafts import Draft
+from memory.services.gathering import write_gathered
 from memory.services.memories import get_memory
 from memory.services.questions import RecallRequest
 from memory.services.recall import recall
@@ -66,6 +67,17 @@ def test_another_read_costs_an_insert_and_a_savepoint(alice: Actor, assistant: A
     agents = statements(lambda: get_memory(actor=assistant, memory_id=memory_id))
     assert len(agents) == len(persons) + 3
     assert sum("SAVEPOINT" in sql for sql in agents) == sum("SAVEPOINT" in sql for sql in persons) + 2
+
+
+def test_what_waits_is_written_at_the_end_of_a_job_and_of_the_web_process(alice: Actor, assistant: Actor) -> None:
+    with owner_scope(alice.owner_id):
+        memory_id = Memory.objects.values_list("pk", flat=True).first()
+    get_memory(actor=assistant, memory_id=memory_id)
+    with owner_scope(alice.owner_id):
+        assert not MemoryRead.objects.exists()
+    write_gathered()
+    with owner_scope(alice.owner_id):
+        assert MemoryRead.objects.get().reads == 1
 
 
 def test_a_recall_says_how_many_memories_it_showed(alice: Actor, assistant: Actor) -> None:
