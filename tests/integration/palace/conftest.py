@@ -14,6 +14,26 @@ from memory.services.actors import Actor
 from memory.services.drafts import Draft
 from memory.services.remember import remember
 
+# What the policy says, all of it: one source more would let a foreign file run.
+DIRECTIVES = {
+    "default-src": ["'self'"],
+    "script-src": ["'self'"],
+    "style-src": ["'self'"],
+    "img-src": ["'self'", "data:"],
+    "connect-src": ["'self'"],
+    "object-src": ["'none'"],
+    "frame-ancestors": ["'none'"],
+    "base-uri": ["'none'"],
+    "form-action": ["'self'"],
+}
+
+
+def directives(answer: Any) -> dict[str, list[str]]:
+    """Give the content security policy of an answer: the sources of each directive."""
+    parts = [part.split() for part in answer["Content-Security-Policy"].split(";") if part.strip()]
+    assert len({name for name, *_ in parts}) == len(parts), "browsers take the first of two"
+    return {name: sources for name, *sources in parts}
+
 
 def client_of(actor: Actor) -> Client:
     client = Client()
