@@ -250,7 +250,7 @@ def _actor(written: str, agents: Mapping[UUID, str]) -> str:
     kind, _, agent_id = written.partition(":")
     if kind == "agent" and agent_id:
         return agents.get(UUID(agent_id), "an agent")
-    return "you" if kind == "person" else "Loci"
+    return {"person": "you", "operator": "whoever runs this server"}.get(kind, "Loci")
 
 
 def _plain(value: Any) -> str:

@@ -14,7 +14,7 @@ from memory.crypto.keyring import keyring
 from memory.errors import Conflict, InvalidInput, NotFound
 from memory.ids import new_id
 from memory.models import Owner, User
-from memory.services.actors import person
+from memory.services.actors import operator
 from memory.services.agents import NewKey, create_agent, create_key
 
 
@@ -65,7 +65,7 @@ def create_first_owner(*, username: str = "owner", agent: str = "first agent") -
         return None
     password = secrets.token_urlsafe(12)
     owner = create_owner(username=username, password=password, staff=True)
-    actor = person(owner.pk)
+    actor = operator(owner.pk)
     made = create_agent(actor=actor, name=agent)
     return FirstOwner(owner.pk, username, password, create_key(actor=actor, agent_id=made.pk, label="first key"))
 

@@ -1,4 +1,4 @@
-"""Who asks: an agent with its key, a person, or the system itself; and what that one may read and write."""
+"""Who asks: an agent with its key, a person, an operator, or the system itself; and what it may read and write."""
 
 from __future__ import annotations
 
@@ -27,6 +27,10 @@ class Permission(StrEnum):
 
 ALL_PERMISSIONS: Final = frozenset(Permission)
 AGENT_DEFAULT: Final = frozenset({Permission.READ, Permission.WRITE, Permission.DELETE})
+
+
+# Who is no agent and decides for the owner: a person who is logged in, or whoever runs the installation.
+HUMAN: Final = frozenset({"person", "operator"})
 
 
 class _Unset:
@@ -70,6 +74,11 @@ class Actor:
         return f"agent:{self.agent_id}" if self.agent_id else self.kind
 
     @property
+    def human(self) -> bool:
+        """Tell whether a person or an operator asks, and neither an agent nor the system."""
+        return self.agent_id is None and self.kind in HUMAN
+
+    @property
     def readable(self) -> tuple[UUID, ...] | None:
         """List the scopes this one may read; None where nothing of the owner is hidden."""
         if self.agent_id is None:
@@ -89,6 +98,14 @@ class Actor:
 def person(owner_id: UUID) -> Actor:
     """Make the actor of a person who is logged in as the owner."""
     return Actor(owner_id=owner_id, kind="person")
+
+
+def operator(owner_id: UUID) -> Actor:
+    """Make the actor of whoever runs this installation and types its commands, for one owner.
+
+    May what a person may, but for what asks for a login; audits and histories tell the two apart.
+    """
+    return Actor(owner_id=owner_id, kind="operator")
 
 
 def system(owner_id: UUID) -> Actor:

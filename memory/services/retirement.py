@@ -144,7 +144,7 @@ def delete_memory(*, actor: Actor, memory_id: UUID, version: int | None = None) 
     """
     require_memory()
     actor.require(Permission.DELETE)
-    if actor.kind != "person":
+    if not actor.human:
         return archive_memory(actor=actor, memory_id=memory_id, reason="deleted by agent", version=version)
     with owner_scope(actor.owner_id):
         take_turn_for([memory_id], at=now())

@@ -12,13 +12,13 @@ from django.core.management.base import BaseCommand
 from memory.crypto.capabilities import RANKS
 from memory.errors import InvalidInput, NotFound
 from memory.management.answers import answer, errors_for_operators
+from memory.management.owners import acting_for
 from memory.models import Agent, AgentKey
-from memory.services.actors import UNSET, Actor, Permission, person
+from memory.services.actors import UNSET, Actor, Permission
 from memory.services.agents import create_agent, create_key, list_agents, list_keys, pause_agent, revoke_key
 from memory.services.bus.capabilities import Grant, end_capabilities, issue_capability
 from memory.services.bus.trusting import set_trust
 from memory.services.clock import now
-from memory.services.logins import owner_named
 from memory.text.limits import checked_moment
 
 UNSET_TRUST: Final = "unset"
@@ -81,7 +81,7 @@ class Command(BaseCommand):
             if options.get("expires") is not None:
                 # Before anything is made: an agent without the key that was asked for would be half of it.
                 options["expires"] = _moment(options["expires"])
-            actions[options["action"]](person(_owner(options["owner"])), options)
+            actions[options["action"]](acting_for(options["owner"]), options)
 
     def _list(self, actor: Actor, options: dict[str, Any]) -> None:
         value, lines = [], []
@@ -180,15 +180,6 @@ def _moment(text: str) -> datetime:
             "--expires takes a day or a moment between 1900 and 2199, for example 2030-01-31 or "
             "2030-01-31T12:00:00+01:00; without a zone it is in UTC. Nothing was made.",
             code=error.machine_code,
-        ) from error
-
-
-def _owner(login: str | None) -> UUID:
-    try:
-        return owner_named(login)
-    except InvalidInput as error:
-        raise InvalidInput(
-            f"{error.message} Add --owner LOGIN; `manage.py owner list` shows the logins.", code=error.machine_code
         ) from error
 
 

@@ -13,12 +13,11 @@ from django.core.management.base import BaseCommand, CommandError
 
 from memory.errors import InvalidInput, OwnerPurging
 from memory.management.answers import answer, errors_for_operators
+from memory.management.owners import acting_for, named_owner
 from memory.models import Owner
-from memory.services.actors import person
 from memory.services.audit.access_log import Entry, LogRequest, access_log
 from memory.services.audit.heads import Head, checked_heads, compare, ends, heads_of
 from memory.services.audit.verification import Finding, Verified, retired_chains, verify_owner, verify_retired
-from memory.services.logins import owner_named
 
 SHOWN: Final = 50
 MOST_SHOWN: Final = 10_000
@@ -85,7 +84,7 @@ class Command(BaseCommand):
         self.stdout.write(json.dumps(heads_of(ends()), indent=None if options["json"] else 1))
 
     def _show(self, options: dict[str, Any]) -> None:
-        actor = person(owner_named(options["owner"]))
+        actor = acting_for(options["owner"])
         events = access_log(actor=actor, request=LogRequest(), size=options["limit"])
         value = {"events": [_event(entry) for entry in events]}
         lines = [_event_line(entry) for entry in events]
@@ -94,7 +93,7 @@ class Command(BaseCommand):
 
 def _chains(login: str | None, public_key: bytes | None) -> Iterable[Verified]:
     if login is not None:
-        yield verify_owner(owner_named(login), public_key=public_key)
+        yield verify_owner(named_owner(login), public_key=public_key)
         return
     for owner_id in list(Owner.objects.order_by("pk").values_list("pk", flat=True)):
         try:

@@ -14,13 +14,11 @@ from django.conf import settings
 from django.core.management.base import BaseCommand, CommandError
 from django.db import InterfaceError, OperationalError
 
-from memory.errors import InvalidInput
 from memory.management.answers import answer, errors_for_operators
 from memory.management.database import borrowed_database
-from memory.services.actors import Actor, person
+from memory.management.owners import acting_for
 from memory.services.consolidation.groups import Group
 from memory.services.consolidation.runs import ask_for_run, consolidation_status, described, group_settings
-from memory.services.logins import owner_named
 from memory.services.settings import change_settings
 from memory.services.settings_table import OWNER_SETTINGS
 from runtime.errors import RuntimeFault
@@ -62,7 +60,7 @@ class Command(BaseCommand):
 
     def _status(self, options: dict[str, Any]) -> None:
         try:
-            found = consolidation_status(actor=_actor(options["owner"]))
+            found = consolidation_status(actor=acting_for(options["owner"]))
         except (OperationalError, InterfaceError) as error:
             # What the owner has chosen stands in the database; these are the values without a choice.
             defaults = group_settings({name: setting.default for name, setting in OWNER_SETTINGS.items()})
@@ -85,7 +83,7 @@ class Command(BaseCommand):
         self.stdout.write(json.dumps(value, default=str, indent=None if options["json"] else 2))
 
     def _run(self, options: dict[str, Any]) -> None:
-        actor = _actor(options["owner"])
+        actor = acting_for(options["owner"])
         groups = None if options["groups"] is None else options["groups"].replace(",", " ").split()
         began = time.monotonic()
         run = ask_for_run(actor=actor, groups=groups, wait=options["wait"], seconds=LONGEST_SECONDS)
@@ -103,7 +101,7 @@ class Command(BaseCommand):
     def _switch(self, options: dict[str, Any]) -> None:
         on = options["action"] == "enable"
         with _database():
-            changed = change_settings(actor=_actor(options["owner"]), changes={"consolidation": on})
+            changed = change_settings(actor=acting_for(options["owner"]), changes={"consolidation": on})
         value = {"enabled": changed["values"]["consolidation"]}
         lines = ["Consolidation is enabled." if on else "Consolidation is disabled; none of its stages runs."]
         answer(self.stdout.write, value, as_json=options["json"], lines=lines)
@@ -120,15 +118,6 @@ def _database() -> Iterator[None]:
             yield
     except RuntimeFault as error:
         raise CommandError(str(error)) from error
-
-
-def _actor(login: str | None) -> Actor:
-    try:
-        return person(owner_named(login))
-    except InvalidInput as error:
-        raise InvalidInput(
-            f"{error.message} Add --owner LOGIN; `manage.py owner list` shows the logins.", code=error.machine_code
-        ) from error
 
 
 def _seconds(moment: datetime | None) -> float | None:

@@ -13,10 +13,10 @@ from django.core.management.base import BaseCommand
 from memory.errors import InvalidInput
 from memory.management.answers import answer, errors_for_operators
 from memory.management.archive_actions import ARCHIVE_ACTIONS, add_archive_actions
-from memory.services.actors import Actor, person
+from memory.management.owners import acting_for
+from memory.services.actors import Actor
 from memory.services.bringing_back import BroughtBack, restore_run
 from memory.services.forgetting import MOST_DAYS, Purged, PurgeRequest, purge
-from memory.services.logins import owner_named
 
 FLOOR: Final = 0.2
 
@@ -56,7 +56,7 @@ class Command(BaseCommand):
         """Carry out one action."""
         actions: dict[str, Callable[[Actor, dict[str, Any]], None]] = {"purge": self._purge, "restore": self._restore}
         with errors_for_operators():
-            owner = person(_owner(options["owner"]))
+            owner = acting_for(options["owner"])
             if options["action"] in ARCHIVE_ACTIONS:
                 ARCHIVE_ACTIONS[options["action"]](owner, options, self.stdout.write)
             else:
@@ -123,12 +123,3 @@ def _id(text: str) -> UUID:
         return UUID(text)
     except ValueError:
         raise ArgumentTypeError("this takes an id") from None
-
-
-def _owner(login: str | None) -> UUID:
-    try:
-        return owner_named(login)
-    except InvalidInput as error:
-        raise InvalidInput(
-            f"{error.message} Add --owner LOGIN; `manage.py owner list` shows the logins.", code=error.machine_code
-        ) from error

@@ -9,8 +9,7 @@ from typing import Any, Final
 from django.core.management.base import BaseCommand, CommandError
 
 from memory.management.answers import answer, errors_for_operators
-from memory.services.actors import person
-from memory.services.logins import owner_named
+from memory.management.owners import acting_for
 from memory.services.outbound import KEPT, Sent, list_outbound
 
 LISTED: Final = 20
@@ -35,7 +34,7 @@ class Command(BaseCommand):
         if not 1 <= options["limit"] <= KEPT:
             raise CommandError(f"--limit takes 1 to {KEPT}.")
         with errors_for_operators():
-            rows = list_outbound(actor=person(owner_named(options["owner"])), after=None, size=options["limit"])
+            rows = list_outbound(actor=acting_for(options["owner"]), after=None, size=options["limit"])
         answer(
             self.stdout.write,
             {"requests": [asdict(row) for row in rows]},

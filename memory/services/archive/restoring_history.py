@@ -182,7 +182,7 @@ def _actor(places: Places, value: Any) -> str:
     if kind == "agent":
         here = places.agent(agent)
         return f"agent:{here}" if here else "agent"
-    return kind if kind in ("person", "system") else "import"
+    return kind if kind in ("person", "operator", "system") else "import"
 
 
 def _use(hanging: _Hanging, row: Memory, line: Record) -> MemoryAccess:

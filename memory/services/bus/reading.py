@@ -107,7 +107,7 @@ def readable_message(*, actor: Actor, token: str | None, message_id: UUID, at: d
 
 def _readable(actor: Actor, token: str | None, moment: datetime, scope: Any) -> tuple[Actor, QuerySet[BusMessage]]:
     rows: QuerySet[BusMessage] = BusMessage.objects.filter(expires_at__gt=moment)
-    if actor.agent_id is None and actor.kind == "person":
+    if actor.human:
         scopes = read_scopes(actor, scope)
         return actor, rows if scopes is None else rows.filter(scope__in=scopes)
     capability = presented(actor=actor, token=token, moment=moment)

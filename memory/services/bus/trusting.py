@@ -17,12 +17,12 @@ def set_trust(*, actor: Actor, agent_id: UUID, trust: Any) -> Agent:
     """Say how far an agent is to be trusted, which decides whose statement stands when two contradict each other.
 
     Args:
-        actor: a person; no agent may say so, of itself or of another.
+        actor: a person or an operator; no agent may say so, of itself or of another.
         agent_id: which agent.
         trust: 0 to 1; None takes it back, and the agent counts as one of whom nobody has said anything.
 
     Raises:
-        PermissionRefused: `auth.person_only`, not a person.
+        PermissionRefused: `auth.person_only`, an agent.
         InvalidInput: no number from 0 to 1.
         NotFound: no such agent.
     """
@@ -35,7 +35,7 @@ def set_trust(*, actor: Actor, agent_id: UUID, trust: Any) -> Agent:
         agent: Agent | None = Agent.objects.filter(pk=agent_id).first()
         if agent is None:
             raise NotFound("There is no agent with this id here.")
-        if actor.kind != "person":
+        if not actor.human:
             raise PermissionRefused(
                 "Only a person may say how far an agent is trusted. Nothing was changed.", code="auth.person_only"
             )
