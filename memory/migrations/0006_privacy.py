@@ -47,6 +47,39 @@ BEGIN
     RAISE EXCEPTION 'the audit is append-only';
 END $$
 """
+# Whoever changes an owner's row could lead a login to another's memories, and let the audit begin anew.
+GUARD_OWNERS = """
+CREATE FUNCTION loci_guard_owners() RETURNS trigger LANGUAGE plpgsql AS $$
+DECLARE
+    outer_owner text := coalesce(current_setting('loci.owner', true), '');
+    has_rows boolean;
+BEGIN
+    IF TG_OP = 'INSERT' THEN
+        PERFORM set_config('loci.owner', NEW.id::text, true);
+        has_rows := EXISTS (SELECT FROM memory_auditevent WHERE owner_id = NEW.id)
+            OR EXISTS (SELECT FROM memory_auditseal WHERE owner_id = NEW.id)
+            OR EXISTS (SELECT FROM memory_agent WHERE owner_id = NEW.id)
+            OR EXISTS (SELECT FROM memory_memory WHERE owner_id = NEW.id);
+        PERFORM set_config('loci.owner', outer_owner, true);
+        IF NOT has_rows AND NEW.purging_at IS NULL
+           AND NOT EXISTS (SELECT FROM memory_retiredauditevent r WHERE r.pseudonym = NEW.pseudonym) THEN
+            RETURN NEW;
+        END IF;
+        RAISE EXCEPTION 'an owner begins with nothing';
+    ELSIF TG_OP = 'DELETE' THEN
+        IF OLD.purging_at IS NOT NULL THEN
+            RETURN OLD;
+        END IF;
+        RAISE EXCEPTION 'an owner goes by a purge only';
+    END IF;
+    IF (NEW.id, NEW.created_at, NEW.pseudonym) IS NOT DISTINCT FROM (OLD.id, OLD.created_at, OLD.pseudonym)
+       AND (OLD.purging_at IS NULL OR NEW.purging_at IS NOT DISTINCT FROM OLD.purging_at)
+       AND (NEW.user_id IS NOT DISTINCT FROM OLD.user_id OR (NEW.user_id IS NULL AND OLD.purging_at IS NOT NULL)) THEN
+        RETURN NEW;
+    END IF;
+    RAISE EXCEPTION 'an owner stays who it is';
+END $$
+"""
 
 
 def guarded(table: str, function: str) -> migrations.RunSQL:
@@ -372,4 +405,10 @@ class Migration(migrations.Migration):
         guarded("memory_auditseal", "loci_guard_audit_seals"),
         guarded("memory_retiredauditevent", "loci_refuse_change"),
         guarded("memory_retiredauditseal", "loci_refuse_change"),
+        migrations.RunSQL(GUARD_OWNERS, "DROP FUNCTION loci_guard_owners()"),
+        migrations.RunSQL(
+            "CREATE TRIGGER owner_stays_who_it_is BEFORE INSERT OR UPDATE OR DELETE ON memory_owner "
+            "FOR EACH ROW EXECUTE FUNCTION loci_guard_owners()",
+            "DROP TRIGGER owner_stays_who_it_is ON memory_owner",
+        ),
     ]
