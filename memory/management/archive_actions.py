@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
+import zipfile
 from argparse import ArgumentParser
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
@@ -17,11 +18,15 @@ from memory.management.answers import answer
 from memory.services.actors import Actor
 from memory.services.archive.exporting import archive_stream
 from memory.services.archive.importing import import_archive
+from memory.services.archive.manifest import MANIFEST_FILE, SIGNATURE_FILE, read_manifest
 from memory.services.archive.outcome import ArchiveImported, Mode
 from memory.services.archive.snapshot import restore_snapshot, snapshot_stream
 
 Write = Callable[[str], object]
 Options = Mapping[str, Any]
+
+# Something did not open.
+ATTENTION: Final = 3
 
 
 def add_archive_actions(actions: Any) -> list[ArgumentParser]:
@@ -44,25 +49,32 @@ def add_archive_actions(actions: Any) -> list[ArgumentParser]:
             default=Mode.MISSING.value,
             help="missing: what was archived or erased since stays so; all: it comes back",
         )
-        parser.add_argument("--settings", action="store_true", help="take settings and profiles over too")
+        # Every command of the framework has an option --settings of another meaning.
+        parser.add_argument("--with-settings", action="store_true", help="take settings and profiles over too")
     return [writing, sealing, taking, restoring]
 
 
 def write_archive_file(actor: Actor, options: Options, write: Write) -> None:
-    """Write an archive to a new file."""
-    _store(archive_stream(actor=actor), options, write)
+    """Write an archive to a new file; ends with 3 when values did not open and are missing in it."""
+    size = _store(archive_stream(actor=actor), options["file"])
+    with zipfile.ZipFile(options["file"]) as packed:
+        unreadable = read_manifest(packed.read(MANIFEST_FILE), packed.read(SIGNATURE_FILE)).unreadable
+    _tell_stored(options, write, size, unreadable=unreadable)
+    if unreadable:
+        raise SystemExit(ATTENTION)
 
 
 def write_snapshot_file(actor: Actor, options: Options, write: Write) -> None:
     """Write a snapshot to a new file."""
-    _store(snapshot_stream(actor=actor, passphrase=_passphrase(options, twice=True)), options, write)
+    size = _store(snapshot_stream(actor=actor, passphrase=_passphrase(options, twice=True)), options["file"])
+    _tell_stored(options, write, size)
 
 
 def take_archive_file(actor: Actor, options: Options, write: Write) -> None:
     """Take an archive over."""
     with _opened(options["file"]) as file:
         found = import_archive(
-            actor=actor, file=file, mode=options["mode"], settings=options["settings"], progress=_told()
+            actor=actor, file=file, mode=options["mode"], settings=options["with_settings"], progress=_told()
         )
     _report(found, options, write)
 
@@ -75,7 +87,7 @@ def take_snapshot_file(actor: Actor, options: Options, write: Write) -> None:
             file=file,
             passphrase=_passphrase(options, twice=False),
             mode=options["mode"],
-            settings=options["settings"],
+            settings=options["with_settings"],
             progress=_told(),
         )
     _report(found, options, write)
@@ -89,9 +101,8 @@ ARCHIVE_ACTIONS: Final[Mapping[str, Callable[[Actor, Options, Write], None]]] = 
 }
 
 
-def _store(pieces: Iterator[bytes], options: Options, write: Write) -> None:
-    """Write pieces to a new file for its owner's eyes only; a file that is not whole goes again."""
-    path: Path = options["file"]
+def _store(pieces: Iterator[bytes], path: Path) -> int:
+    """Write pieces to a new file for its owner's eyes only, and give its size; what is not whole goes again."""
     try:
         number = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
     except OSError as error:
@@ -108,12 +119,20 @@ def _store(pieces: Iterator[bytes], options: Options, write: Write) -> None:
     except BaseException:
         path.unlink(missing_ok=True)
         raise
-    answer(
-        write,
-        {"file": str(path), "bytes": size},
-        as_json=options["json"],
-        lines=[f"{path} was written: {size:,} bytes, readable by you alone."],
-    )
+    return size
+
+
+def _tell_stored(options: Options, write: Write, size: int, *, unreadable: int | None = None) -> None:
+    value = {"file": str(options["file"]), "bytes": size}
+    lines = [f"{options['file']} was written: {size:,} bytes, readable by you alone."]
+    if unreadable is not None:
+        value["unreadable"] = unreadable
+    if unreadable:
+        lines.append(
+            f"{unreadable} values did not open with the owner's keys and are missing in it. `keys verify --all` tells "
+            "in which tables; a copy of the key vault from before may open them."
+        )
+    answer(write, value, as_json=options["json"], lines=lines)
 
 
 @contextmanager
@@ -133,6 +152,12 @@ def _passphrase(options: Options, *, twice: bool) -> str | None:
         return sys.stdin.readline().rstrip("\n")
     if not options["passphrase"]:
         return None
+    if not sys.stdin.isatty():
+        raise InvalidInput(
+            "There is no terminal to ask for a passphrase at. Nothing was done. Use --stdin, which reads it from "
+            "standard input.",
+            code="passphrase.no_terminal",
+        )
     text = getpass("Passphrase: ")
     if twice and getpass("Once more: ") != text:
         raise InvalidInput("The two passphrases differ. Nothing was written.", code="passphrase.differs")
