@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import logging
 import math
+import re
 import traceback
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from http import HTTPStatus
 from typing import Any, Final
@@ -33,6 +34,8 @@ RESERVED: Final = frozenset({"type", "title", "status", "detail", "code"})
 MOST_ERRORS: Final = 50
 # A request refused with one of these was refused as a whole, for what it sent.
 REFUSED_AS_SENT: Final = frozenset({400, 413, 415, 422})
+# How a message says by itself what was not done.
+SAYS_WHAT_WAS_KEPT: Final = re.compile(r"\bNothing (?:of (?:\w+ )+)?was\b")
 
 # What Django REST framework's own codes of single fields become; the rest is `field.type`.
 FIELD_CODES: Final[Mapping[str, str]] = {
@@ -60,14 +63,26 @@ class Problem:
 
 def problem_response(error: Exception, context: Mapping[str, Any] | None = None) -> Response:
     """Answer an exception of a view; what nobody raised on purpose is logged under an id, without content."""
-    return as_response(_saying_what_was_kept(problem_of(error), context or {}))
+    view = (context or {}).get("view")
+    problem = _naming_media_types(problem_of(error), getattr(view, "parser_classes", ()))
+    return as_response(_saying_what_was_kept(problem, context or {}))
+
+
+def _naming_media_types(problem: Problem, parsers: Sequence[Any]) -> Problem:
+    """Name the types of body that the view takes, where another one came."""
+    if problem.status != HTTPStatus.UNSUPPORTED_MEDIA_TYPE or not parsers:
+        return problem
+    types = " or ".join(parser.media_type for parser in parsers)
+    return replace(problem, detail=f"The body has to be sent as {types}.")
 
 
 def _saying_what_was_kept(problem: Problem, context: Mapping[str, Any]) -> Problem:
-    """Add that nothing was kept to what is told of a write that was refused for what it sent."""
+    """Add that nothing was kept to what is told of a write that was refused for what it sent, unless that is told."""
     method, view = getattr(context.get("request"), "method", None), context.get("view")
     action = action_of(view, method) if view is not None else None
     if action is None or action.rate != "write" or problem.status not in REFUSED_AS_SENT:
+        return problem
+    if SAYS_WHAT_WAS_KEPT.search(problem.detail):
         return problem
     kept = "Nothing was changed." if method in ("PATCH", "DELETE") else "Nothing was stored."
     return replace(problem, detail=f"{problem.detail} {kept}")

@@ -24,6 +24,11 @@ def errors_for_operators() -> Iterator[None]:
         raise CommandError("The database does not answer. Start it: `python3 manage.py db start`, or `up`.") from error
 
 
+def counted(number: int, one: str, many: str | None = None) -> str:
+    """Write a number with its noun: `1 seal`, `2 seals`; `many` is the plural that has another form."""
+    return f"{number} {one if number == 1 else many or f'{one}s'}"
+
+
 def answer(write: Callable[[str], object], value: Mapping[str, Any], *, as_json: bool, lines: Sequence[str]) -> None:
     """Write one answer; `lines` is the form for a person."""
     if as_json:

@@ -173,11 +173,16 @@ def forget_by_provenance(*, actor: Actor, prefix: str, erase: bool = False, dry_
     return purge(actor=actor, request=PurgeRequest(provenance=prefix, erase=erase, dry_run=dry_run))
 
 
-def checked_prefix(prefix: Any) -> str:
-    """Bring the name of a source to the form in which sources are compared; raises InvalidInput or TooLarge."""
-    text = limits.checked_text(prefix, field="provenance", max_bytes=MAX_PREFIX_BYTES).strip().casefold().rstrip("/")
+def checked_prefix(prefix: Any, *, field: str = "provenance") -> str:
+    """Bring the name of a source to the form in which sources are compared; raises InvalidInput or TooLarge.
+
+    Args:
+        prefix: the name, as it came in.
+        field: what errors call it.
+    """
+    text = limits.checked_text(prefix, field=field, max_bytes=MAX_PREFIX_BYTES).strip().casefold().rstrip("/")
     if not text:
-        raise InvalidInput("provenance names no source.", code="provenance.invalid", field="provenance")
+        raise InvalidInput(f"{field} names no source.", code=f"{field}.invalid", field=field)
     return text
 
 

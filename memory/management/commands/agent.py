@@ -151,9 +151,9 @@ class Command(BaseCommand):
         agent = set_trust(
             actor=actor, agent_id=_agent(actor, options["agent"]).pk, trust=_trust_value(options["trust"])
         )
-        said = "Nobody has said how far" if agent.trust is None else f"To {agent.trust:g} of 1"
         value = {"agent_id": agent.pk, "name": agent.name, "trust": agent.trust}
-        lines = [f"{said} {agent.name} is trusted."]
+        said = f"{agent.name} is trusted {agent.trust:g} of 1."
+        lines = [f"Nobody says how far {agent.name} is trusted." if agent.trust is None else said]
         answer(self.stdout.write, value, as_json=options["json"], lines=lines)
 
 

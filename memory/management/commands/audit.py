@@ -12,7 +12,7 @@ from uuid import UUID
 from django.core.management.base import BaseCommand, CommandError
 
 from memory.errors import InvalidInput, OwnerPurging
-from memory.management.answers import answer, errors_for_operators
+from memory.management.answers import answer, counted, errors_for_operators
 from memory.management.owners import acting_for, named_owner
 from memory.models import Owner
 from memory.services.audit.access_log import Entry, LogRequest, access_log
@@ -157,11 +157,12 @@ def _found(one: Finding) -> dict[str, Any]:
 
 
 def _line(chain: Verified) -> str:
-    state = "sound" if not chain.findings else f"{len(chain.findings)} findings"
-    pruned = f", {chain.pruned_reads} old reads pruned" if chain.pruned_reads else ""
+    state = "sound" if not chain.findings else counted(len(chain.findings), "finding")
+    pruned = f", {counted(chain.pruned_reads, 'old read')} pruned" if chain.pruned_reads else ""
     return (
-        f"{chain.chain}{' (purged)' if chain.retired else ''}: {state}; {chain.seals} seals over {chain.acts} acts and "
-        f"{chain.reads} reads{pruned}, {chain.unsealed} events not sealed yet"
+        f"{chain.chain}{' (purged)' if chain.retired else ''}: {state}; "
+        f"{counted(chain.seals, 'seal')} over {counted(chain.acts, 'act')} and {counted(chain.reads, 'read')}{pruned}, "
+        f"{counted(chain.unsealed, 'event')} not sealed yet"
     )
 
 

@@ -100,7 +100,7 @@ class Command(BaseCommand):
         else:
             found = preview_partial(actor=actor, request=request)
             subject, counts = found.subject, found.counts
-        lines = [f"{count} {name}" for name, count in counts.items()] or ["There is nothing to erase."]
+        lines = [f"{_sort(name)}: {count}" for name, count in counts.items()] or ["There is nothing to erase."]
         answer(self.stdout.write, {"subject": subject, "counts": counts}, as_json=options["json"], lines=lines)
 
     def _run(self, options: dict[str, Any]) -> None:
@@ -211,10 +211,14 @@ def _lines(purge: Purge) -> list[str]:
     state = f"{purge.state} in {purge.stage}" if purge.stage else str(purge.state)
     lines = [f"{purge.pk} {purge.subject}: {state}, asked for at {purge.requested_at:%Y-%m-%d %H:%M}"]
     lines += [f"  failed with {purge.error_code}; it is tried again"] if purge.error_code else []
-    lines += [f"  {count} {name}" for name, count in (purge.erased or {}).items()]
+    lines += [f"  {_sort(name)}: {count}" for name, count in (purge.erased or {}).items()]
     if purge.state == PurgeState.WAITING and not purge.error_code:
         lines.append("  A worker does it; `purge resume` does it here and now.")
     return lines
+
+
+def _sort(name: str) -> str:
+    return name.replace("_", " ")
 
 
 def _token_lines(made: NewPurge) -> list[str]:

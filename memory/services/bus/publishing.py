@@ -12,7 +12,7 @@ from django.db import connection
 
 from memory.crypto.capabilities import Capability
 from memory.crypto.keyring import OwnerRing, keyring
-from memory.errors import InvalidInput, NotFound, RateLimited, TooLarge
+from memory.errors import InvalidInput, InvalidScope, NotFound, RateLimited, TooLarge
 from memory.ids import new_id
 from memory.models import (
     Agent,
@@ -168,7 +168,10 @@ def _parsed(target: Any) -> tuple[str, UUID | None]:
             raise _unusable_target() from None
     if word not in Visibility.values:
         raise _unusable_target()
-    return parse_scope(target)
+    try:
+        return parse_scope(target)
+    except InvalidScope:
+        raise _unusable_target() from None
 
 
 def _unusable_target() -> InvalidInput:

@@ -59,8 +59,8 @@ def preview_partial(*, actor: Actor, request: PartialRequest) -> Preview:
 
     Raises:
         PermissionRefused: the permission `privacy:manage` is missing.
-        InvalidInput: `purge.empty` or `purge.several`, nothing or too much is named; `memories.too_many`; a source that
-            cannot be used.
+        InvalidInput: `purge.empty` or `purge.several`, nothing or too much is named; `memories.too_few`,
+            `memories.too_many`; a source that cannot be used.
         NotFound: an agent or memory that is not there or hidden; nothing is counted then.
     """
     subject, target = _checked(actor, request)
@@ -102,7 +102,7 @@ def _checked(actor: Actor, request: PartialRequest) -> tuple[str, dict[str, Any]
     if request.agent is not None:
         return PurgeSubject.AGENT, {"agent": str(_agent(actor, request.agent)), **rest}
     if request.source is not None:
-        prefix = checked_prefix(request.source)
+        prefix = checked_prefix(request.source, field="source")
         return PurgeSubject.SOURCE, {"source": keyring().of(actor.owner_id).name(prefix), **rest}
     return PurgeSubject.MEMORY, {"memories": _memories(actor, request.memories or ()), **rest}
 
@@ -118,8 +118,10 @@ def _agent(actor: Actor, agent_id: UUID) -> UUID:
 
 def _memories(actor: Actor, ids: Sequence[UUID]) -> list[str]:
     named = sorted(set(ids))
-    if not 1 <= len(named) <= MOST_MEMORIES:
-        raise InvalidInput(f"Name between 1 and {MOST_MEMORIES} memories.", code="memories.too_many", field="memories")
+    if not named:
+        raise InvalidInput("Name at least one memory.", code="memories.too_few", field="memories")
+    if len(named) > MOST_MEMORIES:
+        raise InvalidInput(f"Name at most {MOST_MEMORIES} memories.", code="memories.too_many", field="memories")
     with owner_scope(actor.owner_id):
         rows = Memory.objects.filter(pk__in=named)
         if actor.readable is not None:

@@ -52,6 +52,13 @@ def test_a_refused_write_says_that_nothing_was_stored(
     assert answer.json()["detail"].count("Nothing was") == 1
 
 
+def test_what_says_by_itself_what_was_not_done_says_it_once(woman: Client) -> None:
+    answer = woman.json("post", "/purges", {})
+    assert answer.status_code == 422
+    assert answer.json()["detail"].endswith("Nothing was erased.")
+    assert answer.json()["detail"].count("Nothing was") == 1
+
+
 @pytest.mark.parametrize("path", ["/recall", "/memories"])
 def test_a_body_that_cannot_be_parsed_says_what_fits_its_address(agent: Client, path: str) -> None:
     for content_type, raw in (("application/json", "{"), ("text/plain", "{}")):

@@ -135,8 +135,15 @@ def test_a_body_that_is_no_file_of_ours(
 
 def test_json_is_no_file(alice: Actor, person_of: Callable[[Actor], Client]) -> None:
     client = person_of(alice)
-    problem(client.json("post", "/archive/import", {"memories": []}), 415, "content_type.unsupported")
-    problem(sent(client, "/snapshots", b"x"), 415, "content_type.unsupported")
+    taken = {
+        "/archive/import": "application/octet-stream or application/zip",
+        "/snapshots/restore": "application/octet-stream",
+    }
+    for path, types in taken.items():
+        refused = problem(client.json("post", path, {"memories": []}), 415, "content_type.unsupported")
+        assert refused["detail"] == f"The body has to be sent as {types}. Nothing was stored."
+    refused = problem(sent(client, "/snapshots", b"x"), 415, "content_type.unsupported")
+    assert refused["detail"] == "The body has to be sent as application/json."
 
 
 def test_a_file_beyond_the_limit_is_refused(alice: Actor, person_of: Callable[[Actor], Client]) -> None:

@@ -61,7 +61,7 @@ def test_sound_chains(alice: Actor, heads: Path) -> None:
     assert said["findings"] == []
     lines = audit("verify", "--owner", "alice").splitlines()
     assert len(lines) == 1
-    assert lines[0].endswith(": sound; 2 seals over 2 acts and 1 reads, 1 events not sealed yet")
+    assert lines[0].endswith(": sound; 2 seals over 2 acts and 1 read, 1 event not sealed yet")
 
 
 def test_nothing_recorded(alice: Actor) -> None:

@@ -155,6 +155,14 @@ class TestTargets:
             say(sender, target=f"agent:{sender.agent_id}")
         assert refused.value.machine_code == "target.invalid"
 
+    @pytest.mark.parametrize("target", ["owner:x", "squad:x", "squad", "agent:x", "everyone", "", None, 5])
+    def test_what_is_no_target(self, alice: Actor, sender: Actor, target: Any) -> None:
+        with pytest.raises(InvalidInput) as refused:
+            say(sender, target=target)
+        assert refused.value.machine_code == "target.invalid"
+        assert refused.value.details["field"] == "target"
+        assert stored(alice) == 0
+
     def test_a_group_of_others(self, alice: Actor, sender: Actor, reader: Actor) -> None:
         squad = group(alice, "squad", "theirs", reader)
         with pytest.raises(PermissionRefused) as refused:

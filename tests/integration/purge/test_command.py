@@ -41,7 +41,7 @@ def texts(owner: Actor) -> set[str]:
 def test_one_memory_from_preview_to_receipt(alice: Actor, tmp_path: Path) -> None:
     doomed = stored(alice, "Gone.")
     stored(alice, "Kept.")
-    assert typed("preview", "--memory", str(doomed)) == "1 memories\n"
+    assert typed("preview", "--memory", str(doomed)) == "memories: 1\n"
     assert len(texts(alice)) == 2
     done = answered("run", "--memory", str(doomed), "--yes", "--wait")
     assert (done["state"], done["erased"]) == ("done", {"memories": 1})

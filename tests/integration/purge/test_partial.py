@@ -403,9 +403,9 @@ class TestWhoMay:
         [
             ({}, "purge.empty"),
             ({"source": "a", "memories": [UUID(int=1)]}, "purge.several"),
-            ({"memories": []}, "memories.too_many"),
+            ({"memories": []}, "memories.too_few"),
             ({"memories": [UUID(int=n) for n in range(MOST_MEMORIES + 1)]}, "memories.too_many"),
-            ({"source": "/"}, "provenance.invalid"),
+            ({"source": "/"}, "source.invalid"),
         ],
         ids=["nothing", "two", "no memory", "too many", "no source"],
     )
