@@ -12,6 +12,7 @@ from uuid import UUID
 from memory.errors import InvalidInput
 from memory.models import Memory, owner_scope
 from memory.services.actors import Actor, Permission
+from memory.services.audit.bulk_reading import Reader
 from memory.services.audit.recording import record
 from memory.services.clock import now
 from memory.services.features import require_memory
@@ -44,11 +45,12 @@ def export_stream(*, actor: Actor, form: str = "loci") -> Iterator[str]:
             created_at).
 
     Raises:
-        PermissionRefused: the permission `transfer` is missing.
+        PermissionRefused: one of `transfer` and `memory:read` is missing.
         InvalidInput: another form.
     """
     require_memory()
-    actor.require(Permission.TRANSFER)
+    for needed in (Permission.TRANSFER, Permission.READ):
+        actor.require(needed)
     if form not in ("loci", "engram"):
         raise InvalidInput("form is loci or engram.", code="form.invalid", field="form")
     return _pieces(actor, form)
@@ -66,7 +68,7 @@ def _pieces(actor: Actor, form: str) -> Iterator[str]:
         head = {"format": FORMAT, **head}
     yield json.dumps(head, ensure_ascii=False)[:-1] + ', "memories": ['
     last: UUID | None = None
-    first = True
+    first, reader = True, Reader(actor)
     while True:
         with owner_scope(actor.owner_id):
             rows = readable_memories(actor).order_by("pk")
@@ -75,6 +77,9 @@ def _pieces(actor: Actor, form: str) -> Iterator[str]:
             texts = [json.dumps(describe(row, names), ensure_ascii=False) for row in page]
         if not page:
             break
+        for row in page:
+            reader.read(row.pk)
+        reader.finish()
         yield ("" if first else ",") + ",".join(texts)
         last, first = page[-1].pk, False
     yield "]"

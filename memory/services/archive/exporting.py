@@ -24,7 +24,7 @@ def archive_stream(*, actor: Actor) -> Iterator[bytes]:
         actor: who asks. A person gets everything, an agent what it may read, in the same form.
 
     Raises:
-        PermissionRefused: the permission `privacy:manage` is missing.
+        PermissionRefused: one of `privacy:manage` and `memory:read` is missing.
         KeysUnavailable: the owner's keys cannot be used.
     """
     order = order_archive(actor=actor)

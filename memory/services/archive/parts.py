@@ -316,7 +316,7 @@ PARTS: Final = (
     Part("reviews", ReviewItem, "What waited for a decision, and what was decided.", without=_without("payload_hash")),
     Part("review_evidence", ReviewEvidence, "The words that a review item was drawn from."),
     Part("runs", ConsolidationRun, "Runs of consolidation."),
-    Part("access_log", AuditEvent, "Who did what."),
+    Part("access_log", AuditEvent, "Who did what.", without=_without("proof")),
     Part("access_log_seals", AuditSeal, "The signed chain of the access log."),
     Part(
         "outbound",
@@ -325,7 +325,8 @@ PARTS: Final = (
         without=_without("digest", "signature"),
         read=("sha256",),
     ),
-    Part("bus", BusMessage, "Messages between your agents.", readable=_scoped, without=_without("topic_hashes")),
+    # An agent reads messages with a token of its own, within the bounds of that.
+    Part("bus", BusMessage, "Messages between your agents.", without=_without("topic_hashes")),
     Part("recalls", RecallRecord, "How recalls came to their answers; kept for days.", readable=_own("caller")),
     Part(
         "kept_answers",

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Set
 from dataclasses import dataclass, field, replace
 from typing import Any
 from uuid import UUID
 
 from memory.crypto.keyring import keyring
 from memory.errors import InvalidInput, LociError
-from memory.models import Agent, AgentGroup, GroupKind, Visibility, owner_scope
+from memory.models import Agent, AgentGroup, GroupKind, GroupMembership, Visibility, owner_scope
 from memory.services.actors import UNSET, Actor, Target, write_target, written_scope
 from memory.services.agents import create_agent, create_group, set_membership
 from memory.services.archive.outcome import ArchiveImported
@@ -43,6 +43,8 @@ class Places:
     agents: dict[str, UUID] = field(default_factory=dict)
     groups: dict[str, tuple[UUID, str]] = field(default_factory=dict)
     members: dict[UUID, dict[UUID, str]] = field(default_factory=dict)
+    made: set[UUID] = field(default_factory=set)
+    """Agents and groups that were not here before."""
     owner: str = ""
 
     def agent(self, value: Any) -> UUID | None:
@@ -92,6 +94,8 @@ class Places:
 def take_places(actor: Actor, archive: Archive, scope: Any, result: ArchiveImported) -> Places:
     """Make the agents and groups of an archive that are not here by name, without keys, and put agents in their groups.
 
+    Who is in which group decides who reads what, so that it is left as it is between agents and groups that are here.
+
     Raises:
         InvalidScope, NotFound, PermissionRefused: the scope that an agent's import goes to cannot be written.
         InvalidInput: a person names a scope, although every row keeps its own.
@@ -108,8 +112,10 @@ def take_places(actor: Actor, archive: Archive, scope: Any, result: ArchiveImpor
         _take(line, index, "agents", places, standing, result)
     for index, line in enumerate(archive.lines("groups")):
         _take(line, index, "groups", places, standing, result)
+    with owner_scope(actor.owner_id):
+        joined = set(GroupMembership.objects.values_list("agent_id", "group_id"))
     for line in archive.lines("memberships"):
-        _join(line, places, result)
+        _join(line, places, joined, result)
     return places
 
 
@@ -143,6 +149,8 @@ def _take(
         counts = result.agents if part == "agents" else result.groups
         counts["created" if found is None else "existing"] += 1
         here = make().pk if found is None else found
+        if found is None:
+            places.made.add(here)
         known = line.get("id")
         if not isinstance(known, str):
             return
@@ -154,11 +162,19 @@ def _take(
         result.refuse(part, index, error)
 
 
-def _join(line: Record, places: Places, result: ArchiveImported) -> None:
+def _join(line: Record, places: Places, joined: Set[tuple[UUID, UUID]], result: ArchiveImported) -> None:
+    """Put an agent into a group, unless both were here before.
+
+    Whoever made the archive may name an agent and a group of ours, and would so let one read the other.
+    """
     agent_id = places.agent(line.get("agent_id"))
     group_id, kind = places.groups.get(str(line.get("group_id")), (None, ""))
     if agent_id is None or group_id is None:
         result.leave("memberships")
         return
-    set_membership(actor=places.actor, group_id=group_id, agent_id=agent_id, member=True)
+    if (agent_id, group_id) not in joined:
+        if not {agent_id, group_id} & places.made:
+            result.leave("memberships")
+            return
+        set_membership(actor=places.actor, group_id=group_id, agent_id=agent_id, member=True)
     places.members.setdefault(agent_id, {})[group_id] = kind

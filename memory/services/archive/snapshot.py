@@ -43,11 +43,12 @@ def snapshot_stream(*, actor: Actor, passphrase: str | None = None) -> Iterator[
             it cannot be opened any more once the owner's keys are destroyed.
 
     Raises:
-        PermissionRefused: the permission `privacy:manage` is missing.
+        PermissionRefused: one of `privacy:manage` and `memory:read` is missing.
         InvalidInput: `passphrase.invalid`; nothing was made.
         KeysUnavailable: the owner's keys cannot be used.
     """
-    actor.require(Permission.PRIVACY)
+    for needed in (Permission.PRIVACY, Permission.READ):
+        actor.require(needed)
     secret = _secret(actor, passphrase)
     order = order_archive(actor=actor, verb="snapshot")
     return streamed(lambda sink: _write(order, secret, sink))

@@ -1,9 +1,10 @@
 """The file of a snapshot: sealed in chunks, padded to whole steps, and with a code over all of it at its end.
 
 Header (80 bytes): `LOCISNAP`, the format, how the key is made, three numbers of scrypt, three zeros, 32 bytes of salt,
-16 bytes of the agent that made it (zeros for a person) and 16 bytes by which the right key is known. Then chunks of 64 KiB, each AES-256-GCM with its number as the nonce and
-header, number and a last-mark as associated data. Then HMAC-SHA256 over everything before it. A file has a multiple of
-512 KiB: the content is followed by one byte 0x80 and zeros, so that its length tells little.
+16 bytes of the agent that made it (zeros for a person) and 16 bytes by which the right key is known. Then chunks of
+64 KiB, each AES-256-GCM with its number as the nonce and header, number and a last-mark as associated data. Then
+HMAC-SHA256 over everything before it. A file has a multiple of 512 KiB: the content is followed by one byte 0x80 and
+zeros, so that its length tells little.
 """
 
 from __future__ import annotations

@@ -17,7 +17,7 @@ from django.db import connection, transaction
 from memory.crypto.keyring import keyring
 from memory.crypto.signing import signer
 from memory.ids import new_id
-from memory.models import Owner, owner_scope
+from memory.models import Memory, Owner, owner_scope
 from memory.services.actors import Actor, Permission
 from memory.services.archive.limits import PIECE
 from memory.services.archive.manifest import (
@@ -34,6 +34,7 @@ from memory.services.archive.parts import LEFT_OUT, PARTS, Part
 from memory.services.archive.readme import readme
 from memory.services.archive.rows import UNREADABLE, records
 from memory.services.archive.sink import Sink
+from memory.services.audit.bulk_reading import Reader
 from memory.services.audit.recording import record
 from memory.services.clock import now
 from memory.services.features import require_memory
@@ -59,11 +60,12 @@ def order_archive(*, actor: Actor, verb: str = "export") -> Order:
         verb: what the audit calls it.
 
     Raises:
-        PermissionRefused: the permission `privacy:manage` is missing.
+        PermissionRefused: one of `privacy:manage` and `memory:read` is missing.
         KeysUnavailable: the owner's keys cannot be used; nothing could be read.
     """
     require_memory()
-    actor.require(Permission.PRIVACY)
+    for needed in (Permission.PRIVACY, Permission.READ):
+        actor.require(needed)
     keyring().of(actor.owner_id)
     with owner_scope(actor.owner_id):
         pseudonym = Owner.objects.values_list("pseudonym", flat=True).get(pk=actor.owner_id)
@@ -155,9 +157,14 @@ class _Writer:
         return FileEntry(entry.name, 0, entry.bytes, entry.sha256)
 
     def _lines(self, part: Part) -> Iterator[bytes]:
+        reader = Reader(self._order.actor) if part.model is Memory else None
         for row in records(part, self._order.actor):
+            if reader is not None:
+                reader.read(UUID(row["id"]))
             self.unreadable += len(row.get(UNREADABLE, ()))
             yield json.dumps(row, ensure_ascii=False, separators=(",", ":"), allow_nan=False).encode() + b"\n"
+        if reader is not None:
+            reader.finish()
 
     def _file(self, name: str, pieces: Iterable[bytes]) -> FileEntry:
         info = zipfile.ZipInfo(name, self._order.at.timetuple()[:6])

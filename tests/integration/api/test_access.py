@@ -156,6 +156,8 @@ ENDPOINTS: list[Entry] = [
 ]
 # What no agent may do, whatever its key allows.
 PERSONS_ONLY = {("put", "/agents/{agent}/trust"), ("post", "/memories/{memory}/reveal")}
+# What gives all texts, hence asks for the permission to read them besides.
+READS_TOO = [("get", "/export"), ("get", "/archive"), ("post", "/snapshots")]
 # Open to everybody, or to whoever has a token; tested on their own.
 PUBLIC = {"health", "purges/<str:purge_id>/receipt"}
 WITH_ID = [entry for entry in ENDPOINTS if "{" in entry[1]]
@@ -269,6 +271,13 @@ def test_every_write_takes_an_idempotency_key() -> None:
             assert (method == "GET") == (action.rate == "read"), action.id
 
 
+@pytest.mark.parametrize(("method", "path"), READS_TOO, ids=[f"{m} {p}" for m, p in READS_TOO])
+def test_whoever_may_not_read_gets_no_file_of_texts(make_client: Maker, alice: Actor, method: str, path: str) -> None:
+    blind = make_client(alice, "blind", scopes=[one for one in Permission if one != Permission.READ])
+    response = blind.json(method, path, {} if method == "post" else None)
+    assert problem(response, 403, "auth.forbidden")["permission"] == Permission.READ
+
+
 @every_endpoint
 def test_an_agent_with_the_permission_may(
     agent: Client, woman: Client, rows: dict[str, str], method: str, path: str, body: Any, permission: Permission
@@ -294,7 +303,10 @@ def filled(body: Any, rows: dict[str, str]) -> Any:
 
 
 def whole(client: Client, body: Any, rows: dict[str, str]) -> Any:
-    """Give a body that a client can use: a file of Alice, or a snapshot of its own, whose thread sees nothing of what a test has not committed."""
+    """Give a body that a client can use: a file of Alice, or a snapshot of its own.
+
+    The thread that writes them sees nothing of what a test has not committed.
+    """
     owner = person(UUID(rows["owner"]))
     if body == "{archive}":
         return b"".join(archive_stream(actor=owner))

@@ -69,7 +69,7 @@ def test_the_other_form_is_taken_back_too(agent: Client, stranger: Client) -> No
 def test_an_asynchronous_server_streams_the_same_document(agent: Client, make_agent: Any, alice: Any) -> None:
     for number in range(3):
         remember(agent, f"statement {number}")
-    _, secret = make_agent(alice, "exporter", scopes=[Permission.TRANSFER])
+    _, secret = make_agent(alice, "exporter", scopes=[Permission.TRANSFER, Permission.READ])
 
     async def fetch() -> bytes:
         response: Any = await AsyncClient().get(f"{API}/export", headers={"Authorization": f"Bearer {secret}"})

@@ -12,6 +12,7 @@ from memory.errors import LociError
 from memory.ids import new_id
 from memory.models import EdgeKind, Memory, MemoryEdge, owner_scope
 from memory.services.actors import Actor, Permission
+from memory.services.agents import create_group, list_agents, list_groups, set_membership
 from memory.services.archive import limits
 from memory.services.drafts import Draft
 from memory.services.remember import remember
@@ -131,6 +132,30 @@ def test_an_agent_reaches_nothing_that_is_hidden_from_it(alice: Actor, make_agen
         assert not MemoryEdge.objects.filter(insight_id=hidden).exists()
         assert Memory.objects.get(pk=hidden).version == 1
     assert result.memories["restored"] == 0
+
+
+def test_an_archive_lets_no_agent_of_ours_into_a_group_of_ours(
+    alice: Actor, mallory: Actor, make_agent: MakeAgent
+) -> None:
+    def members(owner: Actor) -> dict[str, set[str]]:
+        names = {agent.pk: agent.name for agent in list_agents(actor=owner)}
+        return {group.name: {names[one] for one in inside} for group, inside in list_groups(actor=owner)}
+
+    spy, _ = make_agent(alice, "spy")
+    board = create_group(actor=alice, kind="project", name="board")
+    forged, _ = make_agent(mallory, "spy")
+    other, _ = make_agent(mallory, "clerk")
+    named = create_group(actor=mallory, kind="project", name="board")
+    fresh = create_group(actor=mallory, kind="squad", name="crew")
+    for group, agent in ((named, forged), (named, other), (fresh, forged)):
+        set_membership(actor=mallory, group_id=group.pk, agent_id=agent.caller_id, member=True)
+    data = resigned(files_of(archive_of(mallory)))
+    result = taken(alice, data)
+    assert result.left["memberships"] == 1
+    assert members(alice) == {"board": {"clerk"}, "crew": {"spy"}}
+    assert taken(alice, data).left["memberships"] == 1
+    set_membership(actor=alice, group_id=board.pk, agent_id=spy.caller_id, member=True)
+    assert "memberships" not in taken(alice, data).left
 
 
 def test_a_stranger_can_name_no_row_of_ours(alice: Actor, mallory: Actor) -> None:

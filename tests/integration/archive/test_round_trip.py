@@ -5,15 +5,19 @@ from __future__ import annotations
 import json
 from collections.abc import Callable
 from typing import Any
+from uuid import UUID
 
 import pytest
 from django.apps import apps
 
 from memory.crypto.signing import signer
-from memory.models import Agent, AgentKey, AuditEvent, Memory, MemorySource, Session, Status, owner_scope
+from memory.models import Agent, AgentKey, AuditEvent, Memory, MemoryRead, MemorySource, Session, Status, owner_scope
 from memory.services.actors import Actor, Permission
 from memory.services.archive.parts import LEFT_OUT, PARTS
+from memory.services.archive.snapshot import snapshot_stream
+from memory.services.audit import readers
 from memory.services.drafts import Draft
+from memory.services.exporting import export_stream
 from memory.services.profiles import get_profile
 from memory.services.questions import RecallRequest
 from memory.services.recall import recall
@@ -22,6 +26,7 @@ from memory.services.retirement import archive_memory, delete_memory
 from memory.services.settings import get_settings
 from tests.integration.archive.archives import OTHER, archive_of, files_of, lines_of, manifest_of, resigned, taken
 from tests.integration.archive.worlds import world
+from tests.integration.bus.conftest import say
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
@@ -218,6 +223,36 @@ def test_an_agent_gets_what_it_may_read(alice: Actor, make_agent: MakeAgent) -> 
     for hidden in ("The agent's own note.", "Only for the moon project.", "Zorro", "colleague", "kitchen", "alice"):
         assert hidden not in text, hidden
     assert manifest_of(sent)["counts"]["access_log"] == 0
+
+
+def test_what_an_agent_gets_is_counted_as_read(alice: Actor, make_agent: MakeAgent) -> None:
+    reader, _ = make_agent(alice, "reader", scopes=[Permission.PRIVACY, Permission.READ, Permission.TRANSFER])
+    seen = remember(actor=alice, draft=Draft(text="For everybody.")).memory_id
+    hidden = remember(actor=make_agent(alice, "other")[0], draft=Draft(text="Private."), scope="agent").memory_id
+
+    def reads() -> dict[UUID, tuple[UUID, int]]:
+        readers.flush()
+        with owner_scope(alice.owner_id):
+            return {row.memory_id: (row.reader, row.reads) for row in MemoryRead.objects.all()}
+
+    archive_of(alice)
+    assert reads() == {}
+    archive_of(reader)
+    assert reads() == {seen: (reader.agent_id, 1)}
+    b"".join(snapshot_stream(actor=reader))
+    "".join(export_stream(actor=reader))
+    assert reads() == {seen: (reader.agent_id, 3)}
+    assert hidden not in reads()
+
+
+def test_messages_of_the_bus_are_for_persons(alice: Actor, make_agent: MakeAgent) -> None:
+    """An agent reads them with a token; the permission for an archive is none."""
+    sender, _ = make_agent(alice, "sender", scopes=list(Permission))
+    reader, _ = make_agent(alice, "reader", scopes=[Permission.PRIVACY, Permission.READ])
+    say(sender, "The deploy word is xylophone.")
+    assert [line["text"] for line in lines_of(archive_of(alice), "bus")] == ["The deploy word is xylophone."]
+    for agent in (reader, sender):
+        assert lines_of(archive_of(agent), "bus") == []
 
 
 def test_an_agents_import_goes_into_one_scope(alice: Actor, mallory: Actor, make_agent: MakeAgent) -> None:
