@@ -32,7 +32,8 @@ class Purge(models.Model):
     token when nobody can log in any more.
 
     `target` holds ids and keyed hashes; `position` says where to go on after an interruption; `samples` are sealed
-    values and vectors that the verification looks for, and are removed with its end.
+    values and vectors that the verification looks for, and are removed with its end. `proof` signs what the purge is
+    about, so that nobody has somebody erased by writing a row.
     """
 
     id = models.UUIDField(primary_key=True, default=new_id, editable=False)
@@ -53,7 +54,9 @@ class Purge(models.Model):
     finished_at = models.DateTimeField(null=True)
     attempts = models.PositiveIntegerField(default=0)
     error_code = models.CharField(max_length=64, blank=True, default="")
+    not_before = models.DateTimeField(null=True)
     token_digest = models.BinaryField(max_length=32)
+    proof = models.BinaryField(max_length=64, default=bytes)
     receipt = models.JSONField(null=True)
 
     class Meta:

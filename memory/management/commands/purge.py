@@ -15,22 +15,23 @@ from django.core.management.base import BaseCommand, CommandError
 
 from memory.errors import InvalidInput, NotFound
 from memory.management.answers import answer, errors_for_operators
+from memory.management.public_keys import public_key
 from memory.management.replaying import described
 from memory.models import Purge, PurgeState, PurgeSubject
 from memory.services.actors import Actor
 from memory.services.agents import list_agents
+from memory.services.legible import legible
 from memory.services.logins import owner_named
 from memory.services.purge.partial_requests import PartialRequest, begin_partial, preview_partial
 from memory.services.purge.receipts import verify_receipt
 from memory.services.purge.replay import replay
-from memory.services.purge.requests import NewPurge, begin_purge, preview_owner
+from memory.services.purge.requests import NewPurge, begin_purge, preview_owner, vouch_for
 from memory.services.purge.runner import run_purge
 
 # Something is not done, or a receipt is not genuine.
 ATTENTION: Final = 3
 MOST_LISTED: Final = 50
 LARGEST_RECEIPT: Final = 1024 * 1024
-PUBLIC_KEY_BYTES: Final = 32
 
 
 class Command(BaseCommand):
@@ -62,14 +63,19 @@ class Command(BaseCommand):
         status.add_argument("id", type=_id, nargs="?", metavar="ID", help="one purge")
         resume = actions.add_parser("resume", help="go on here and now with a purge that was interrupted")
         receipt = actions.add_parser("receipt", help="print the signed receipt of a purge that is done, as JSON")
+        resume.add_argument(
+            "--vouch",
+            action="store_true",
+            help="say that a purge was asked for that is refused as unproven, since the signing key was replaced",
+        )
         for action in (resume, receipt):
             action.add_argument("id", type=_id, metavar="ID", help="the purge")
         verify = actions.add_parser("verify", help=f"check a receipt; ends with {ATTENTION} when it is not genuine")
         verify.add_argument("path", metavar="FILE", help="the receipt; - reads it from the input")
         verify.add_argument(
             "--public-key",
-            type=_public_key,
-            metavar="HEX",
+            type=public_key,
+            metavar="KEY",
             help="of the installation that signed; this one's if left out",
         )
         again = actions.add_parser(
@@ -122,7 +128,10 @@ class Command(BaseCommand):
             raise SystemExit(ATTENTION)
 
     def _resume(self, options: dict[str, Any]) -> None:
-        purge = run_purge(purge_id=_purge(options["id"]).pk)
+        purge = _purge(options["id"])
+        if options["vouch"]:
+            vouch_for(purge_id=purge.pk)
+        purge = run_purge(purge_id=purge.pk)
         answer(self.stdout.write, _described(purge), as_json=options["json"], lines=_lines(purge))
         if purge.state != PurgeState.DONE:
             raise SystemExit(ATTENTION)
@@ -166,7 +175,7 @@ def _asked(options: Mapping[str, Any]) -> tuple[Actor, PartialRequest | None]:
 
 
 def _agent(actor: Actor, named: str) -> UUID:
-    found = [one.pk for one in list_agents(actor=actor) if named in (one.name, str(one.pk))]
+    found = [one.pk for one in list_agents(actor=actor) if named in (legible(one, "name"), str(one.pk))]
     if not found:
         raise NotFound("There is no such agent.", code="agent.unknown")
     return found[0]
@@ -210,7 +219,8 @@ def _described(purge: Purge) -> dict[str, Any]:
 def _lines(purge: Purge) -> list[str]:
     state = f"{purge.state} in {purge.stage}" if purge.stage else str(purge.state)
     lines = [f"{purge.pk} {purge.subject}: {state}, asked for at {purge.requested_at:%Y-%m-%d %H:%M}"]
-    lines += [f"  failed with {purge.error_code}; it is tried again"] if purge.error_code else []
+    again = "" if purge.state == PurgeState.FAILED else "; it is tried again"
+    lines += [f"  failed with {purge.error_code}{again}"] if purge.error_code else []
     lines += [f"  {_sort(name)}: {count}" for name, count in (purge.erased or {}).items()]
     if purge.state == PurgeState.WAITING and not purge.error_code:
         lines.append("  A worker does it; `purge resume` does it here and now.")
@@ -252,13 +262,3 @@ def _id(text: str) -> UUID:
         return UUID(text)
     except ValueError:
         raise ArgumentTypeError("this takes an id") from None
-
-
-def _public_key(text: str) -> bytes:
-    try:
-        key = bytes.fromhex(text)
-    except ValueError:
-        key = b""
-    if len(key) != PUBLIC_KEY_BYTES:
-        raise ArgumentTypeError("this takes 64 hex digits")
-    return key

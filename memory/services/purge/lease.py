@@ -15,6 +15,7 @@ from typing import Any, Final
 from uuid import UUID
 
 from django.db import DatabaseError, connection
+from django.db.models import Q, QuerySet
 
 from memory.errors import Conflict
 from memory.models import Purge, PurgeState
@@ -29,10 +30,11 @@ SUPERSEDED: Final = "purge.superseded"
 """The code of a purge whose owner is purged as a whole."""
 
 TAKE: Final = """
-    UPDATE memory_purge SET state = 'running', attempts = attempts + 1, heartbeat_at = %(now)s,
+    UPDATE memory_purge SET state = 'running', attempts = attempts + 1, heartbeat_at = %(now)s, not_before = NULL,
         began_at = coalesce(began_at, %(now)s)
     WHERE id = %(purge)s
-      AND (state = 'waiting' OR state = 'running' AND heartbeat_at NOT BETWEEN %(heard_after)s AND %(heard_until)s)
+      AND (state = 'waiting'
+           OR state = 'running' AND (heartbeat_at BETWEEN %(heard_after)s AND %(heard_until)s) IS NOT TRUE)
     RETURNING attempts
 """
 
@@ -92,17 +94,20 @@ class Lease:
 
         Args:
             moment: when.
-            position: where to go on; with an error it says when.
+            position: where to go on.
             error_code: of what has failed; empty when only the time is up.
         """
         mine = Purge.objects.filter(pk=self.purge_id, attempts=self.attempt, state=PurgeState.RUNNING)
         place = dict(position)
         if error_code:
             place["failures"] = int(place.get("failures", 0)) + 1
-            place["not_before"] = (moment + pause_after(place["failures"])).isoformat()
+            until = moment + pause_after(place["failures"])
         else:
             place.pop("failures", None)
-        mine.update(state=PurgeState.WAITING, heartbeat_at=moment, error_code=error_code, position=place)
+            until = None
+        mine.update(
+            state=PurgeState.WAITING, heartbeat_at=moment, error_code=error_code, position=place, not_before=until
+        )
 
 
 def take(purge_id: UUID, *, moment: datetime) -> Lease | None:
@@ -120,12 +125,11 @@ def take(purge_id: UUID, *, moment: datetime) -> Lease | None:
     return Lease(purge_id, row[0]) if row else None
 
 
-def is_due(purge: Purge, *, moment: datetime) -> bool:
-    """Tell whether a purge is to be taken up: it waits and no pause holds it, or its worker is silent."""
-    if purge.state == PurgeState.RUNNING:
-        return purge.heartbeat_at is None or abs(moment - purge.heartbeat_at) > SILENCE
-    not_before = purge.position.get("not_before")
-    return purge.state == PurgeState.WAITING and (not_before is None or datetime.fromisoformat(not_before) <= moment)
+def due(*, moment: datetime) -> QuerySet[Purge]:
+    """Give the purges to be taken up: those that wait and that no pause holds, and those whose worker is silent."""
+    waiting = Q(state=PurgeState.WAITING) & (Q(not_before=None) | Q(not_before__lte=moment))
+    heard = Q(heartbeat_at__isnull=False, heartbeat_at__range=(moment - SILENCE, moment + SILENCE))
+    return Purge.objects.filter(waiting | Q(state=PurgeState.RUNNING) & ~heard)
 
 
 def pause_after(failures: int) -> timedelta:

@@ -15,12 +15,13 @@ from uuid import UUID
 from django.db import IntegrityError, connection, transaction
 
 from memory.errors import Conflict
-from memory.models import Owner, PurgeState, owner_scope
+from memory.models import PurgeState, owner_scope
 from memory.services.clock import now
 from memory.services.purge.caches import forget_owner
 from memory.services.purge.ledger import note_owner
+from memory.services.purge.progress import counts, kept
 from memory.services.purge.receipts import OWNER_STAYS, issue
-from memory.services.purge.registry import Phase, PurgeTarget, Subject, targets
+from memory.services.purge.registry import Phase, PurgeTarget, Subject, Traces, targets
 from memory.services.purge.reindexing import Rebuilding, reindex_vectors
 from memory.services.purge.samples import Search, count_samples, search_others, take_samples, traces_of
 from memory.services.purge.verification import Look, look_through
@@ -67,6 +68,9 @@ def purge_owner(work: Work) -> None:
     }
     names = list(stages)
     at = names.index(work.purge.stage) if work.purge.stage in stages else 0
+    if at:
+        # Whatever the row says about how far it is: nothing is erased that the ledger does not name.
+        _note(work)
     for _ in range(MOST_ROUNDS):
         for name in names[at:]:
             work.enter(name)
@@ -78,15 +82,12 @@ def purge_owner(work: Work) -> None:
 
 
 def subject_of(work: Work) -> Subject:
-    """Say whose everything goes; the login's id is known from the owner's row until that has lost it."""
+    """Say whose everything goes, as it was signed; the owner's row loses its login on the way."""
     purge = work.purge
     if purge.of_owner is None:
         raise RowsLeft("This purge names no owner any more.")
-    kept = (purge.samples or {}).get("user")
-    if kept is not None:
-        return Subject(purge.of_owner, purge.pseudonym, purge.pk, UUID(kept))
-    user_id = Owner.objects.filter(pk=purge.of_owner).values_list("user_id", flat=True).first()
-    return Subject(purge.of_owner, purge.pseudonym, purge.pk, user_id)
+    user = purge.target.get("user")
+    return Subject(purge.of_owner, purge.pseudonym, purge.pk, UUID(user) if user is not None else None)
 
 
 def _note(work: Work) -> None:
@@ -122,10 +123,8 @@ def _collect(work: Work) -> None:
         known = {target.name: target.count(subject) for target in targets(Phase.KEYS)}
         with owner_scope(subject.owner_id, purging=True):
             samples = take_samples(subject.owner_id)
-            samples["user"] = str(subject.user_id) if subject.user_id else None
             expected = work.purge.expected or _counted(subject)
             work.position["keys"] = known
-            work.position["samples"] = count_samples(traces_of(samples))
             work.save(samples=samples, expected=expected)
     work.stepped("collect.sampled", progress=False)
 
@@ -164,7 +163,7 @@ def _empty(work: Work, subject: Subject, target: PurgeTarget) -> None:
 
 def _count(work: Work, target: PurgeTarget, count: int) -> None:
     """Keep count, in the transaction that erases, so that an interruption loses none and counts none twice."""
-    erased = dict(work.purge.erased)
+    erased = counts(work.purge.erased)
     if count:
         erased[target.name] = erased.get(target.name, 0) + count
     work.save(erased=erased)
@@ -172,7 +171,7 @@ def _count(work: Work, target: PurgeTarget, count: int) -> None:
 
 def _reindex(work: Work) -> None:
     """Build the vector indexes anew from which vectors have gone."""
-    rebuilding = Rebuilding(**work.position.get("reindexed", {}))
+    rebuilding = kept(Rebuilding, work.position.get("reindexed"))
     if work.purge.erased.get("vectors") and not rebuilding.complete:
 
         def rebuilt() -> None:
@@ -197,7 +196,7 @@ def _destroy_keys(work: Work) -> None:
 def _verify(work: Work) -> None:
     """Look for what is left, by ids, by stored values and by vectors; goes on where it was interrupted."""
     subject, traces = subject_of(work), traces_of(work.purge.samples)
-    look = Look(**work.position.get("look", {}))
+    look = kept(Look, work.position.get("look"))
 
     def looked() -> None:
         work.position["look"] = asdict(look)
@@ -207,7 +206,7 @@ def _verify(work: Work) -> None:
     with work.lease.beating():
         look_through(subject, traces, look=look, tell=looked)
     work.stepped("verify.tables", progress=False)
-    search = Search(**work.position.get("search", {}))
+    search = kept(Search, work.position.get("search"))
 
     def searched() -> None:
         work.position["search"] = asdict(search)
@@ -223,10 +222,10 @@ def _verify(work: Work) -> None:
         "tables_read_row_by_row": look.read_whole,
         "tables_searched_for_ids_and_samples": look.outside_walls,
         "targets": look.targets,
-        "samples": work.position.get("samples", {}),
+        "samples": count_samples(traces),
         "other_owners": search.owners,
         "all_other_owners": search.complete,
-        "vector_indexes": Rebuilding(**work.position.get("reindexed", {})).summary(),
+        "vector_indexes": kept(Rebuilding, work.position.get("reindexed")).summary(),
     }
     for name in ("look", "search"):
         work.position.pop(name, None)
@@ -235,11 +234,14 @@ def _verify(work: Work) -> None:
 
 
 def _close(work: Work) -> bool:
-    """Delete the owner's row and issue the receipt, in one transaction; False when the row is still referred to."""
+    """Delete the owner's row and issue the receipt, in one transaction; False when something is there after all."""
     purge, moment = work.purge, now()
     owner_id = purge.of_owner
+    subject = subject_of(work)
+    if any(target.remains(subject, Traces()) for target in targets(Phase.KEYS)):
+        return False
     # What was found before counts: a worker may have died between destroying the keys and counting them.
-    found = dict(work.position.get("keys", {}))
+    found = counts(work.position.get("keys"), known=[target.name for target in targets(Phase.KEYS)])
     keys = {"root": "destroyed" if found.get("keys") else "was missing before"}
     try:
         with transaction.atomic(), connection.cursor() as cursor:
@@ -249,7 +251,7 @@ def _close(work: Work) -> bool:
             cursor.execute("SET CONSTRAINTS ALL IMMEDIATE")
             receipt = issue(
                 purge,
-                erased={**purge.erased, **found},
+                erased={**counts(purge.erased), **found},
                 left={},
                 looked_at=work.position["looked_at"],
                 keys=keys,

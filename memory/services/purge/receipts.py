@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 import binascii
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from datetime import datetime
@@ -11,10 +12,14 @@ from typing import Any, Final
 
 from memory.crypto.signing import canonical, fingerprint, is_signed, signer
 from memory.errors import InvalidInput
-from memory.models import Purge
+from memory.models import Purge, PurgeSubject
+from memory.services.purge.progress import counts
+from memory.services.purge.registry import targets
 
 FORMAT: Final = "loci-receipt/1"
 PURPOSE: Final = "receipt"
+# What partial purges call the kinds that they count.
+KIND: Final = re.compile(r"[a-z_]{1,32}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,7 +34,8 @@ class Stay:
 AUDIT: Final = Stay(
     "The audit: times, verbs, counts and random ids, under the pseudonym of this receipt.",
     "For as long as the installation keeps its audit.",
-    "It proves what was done, and names nobody.",
+    "It proves what was done. In this database nothing ties the pseudonym to a person any more. Backups made before "
+    "and archives that were exported hold it beside the owner, until they are deleted.",
 )
 LEDGER: Final = Stay(
     "An entry in the ledger of purges: salted digests of random ids, and the time.",
@@ -80,7 +86,7 @@ def issue(
 
     Args:
         purge: which.
-        erased: how many rows, by target.
+        erased: how many rows, by target; what is no count, or of no target that there is, is left out.
         left: what the verification has found; empty as a rule.
         looked_at: what the verification has looked at.
         keys: which keys were destroyed.
@@ -106,7 +112,7 @@ def issue(
             "began_at": _moment(purge.began_at),
             "finished_at": _moment(at),
         },
-        "erased": {name: count for name, count in erased.items() if count},
+        "erased": {name: count for name, count in _counted(purge, erased).items() if count},
         "keys": dict(keys),
         "verification": {"left": {name: n for name, n in left.items() if n}, "looked_at": dict(looked_at)},
         "stays": [asdict(one) if isinstance(one, Stay) else dict(one) for one in stays],
@@ -135,6 +141,13 @@ def verify_receipt(document: Any, public_key: bytes | None = None) -> bool:
         raise InvalidInput("This receipt has no signature that can be read.", code="receipt.invalid") from error
     known = signer().public_key if public_key is None else public_key
     return is_signed(message, signature, public_key=known, purpose=PURPOSE)
+
+
+def _counted(purge: Purge, erased: Mapping[str, int]) -> dict[str, int]:
+    """Read the counts, which stand in a row that others can write: numbers by words of ours, and nothing else."""
+    if purge.subject == PurgeSubject.OWNER:
+        return counts(erased, known=[target.name for target in targets()])
+    return {name: count for name, count in counts(erased).items() if KIND.fullmatch(name)}
 
 
 def _moment(moment: datetime | None) -> str | None:

@@ -52,7 +52,8 @@ class Rebuilding:
 
     def summary(self) -> dict[str, Any]:
         """Give what the receipt says: how many indexes were rebuilt, and why not all."""
-        return {"rebuilt": len(self.done)} | ({"not_rebuilt": self.not_rebuilt} if self.not_rebuilt else {})
+        reason = self.not_rebuilt if self.not_rebuilt in REASONS.values() else ""
+        return {"rebuilt": len(self.done)} | ({"not_rebuilt": reason} if reason else {})
 
 
 def reindex_vectors(owner_id: UUID, *, rebuilding: Rebuilding, tell: Callable[[], None]) -> None:

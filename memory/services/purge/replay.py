@@ -9,18 +9,17 @@ from typing import Any, Final
 from uuid import UUID
 
 from memory.crypto.keyring import keyring
-from memory.errors import LociError, OwnerPurging
-from memory.models import Agent, Memory, MemorySource, Owner, Purge, PurgeState, PurgeSubject, owner_scope
+from memory.errors import LociError
+from memory.models import Agent, Memory, MemorySource, Owner, PurgeSubject, owner_scope
 from memory.services.clock import now
 from memory.services.graph.turn import take_turn
 from memory.services.provenance import lose_sources, resting_on
 from memory.services.purge.ledger import Named, named_in_ledger
 from memory.services.purge.partial import REPLAY
-from memory.services.purge.requests import request_purge
+from memory.services.purge.requests import proven_purge, request_purge
 from memory.services.purge.runner import run_purge
 
 IDS_OF_PURGE: Final = 10_000
-OPEN: Final = (PurgeState.WAITING, PurgeState.RUNNING)
 
 
 @dataclass(slots=True)
@@ -58,7 +57,9 @@ def replay() -> Replayed:
 
 
 def _purge_owner(owner_id: UUID) -> None:
-    try:
+    # A backup that was made while the purge went on holds it; where what proves it is lost, the ledger proves it.
+    purge = proven_purge(owner_id=owner_id)
+    if purge is None:
         purge = request_purge(
             owner_id=owner_id,
             subject=PurgeSubject.OWNER,
@@ -67,10 +68,8 @@ def _purge_owner(owner_id: UUID) -> None:
             expected={},
             at=now(),
             call=_nobody,
+            again=True,
         ).purge
-    except OwnerPurging:
-        # The backup was made while the purge went on.
-        purge = Purge.objects.get(of_owner=owner_id, subject=PurgeSubject.OWNER, state__in=OPEN)
     run_purge(purge_id=purge.pk)
 
 

@@ -20,6 +20,7 @@ from memory.services.audit.recording import record
 from memory.services.clock import now
 from memory.services.purge.caches import forget_owner
 from memory.services.purge.lease import SUPERSEDED
+from memory.services.purge.proof import PurgeUnproven, is_proven, proof_of
 from memory.services.purge.registry import Subject, targets
 
 TOKEN_BYTES: Final = 32
@@ -90,6 +91,7 @@ def request_purge(
     expected: Mapping[str, int],
     at: datetime,
     call: Callable[[], object] | None = None,
+    again: bool = False,
 ) -> NewPurge:
     """Make a purge and its token, record it in the audit, and have workers called; who may ask is for the caller.
 
@@ -104,6 +106,7 @@ def request_purge(
         expected: what the preview has counted.
         at: the moment that counts as now.
         call: calls the workers after the commit; the queue's own call when left out.
+        again: also where the owner is closed already.
 
     Raises:
         NotFound: there is no such owner.
@@ -111,29 +114,55 @@ def request_purge(
         Conflict: the same is being erased already (`purge.under_way`), or a writer does not come to its end.
     """
     token = secrets.token_urlsafe(TOKEN_BYTES)
-    with _locked(owner_id) as owner:
+    with _locked(owner_id, again=again) as owner:
         whole = subject == PurgeSubject.OWNER
-        same = Purge.objects.filter(of_owner=owner_id, state__in=OPEN, subject=subject, target=dict(target))
+        # The login is part of what is signed, since the owner's row loses it on the way.
+        named = {"user": str(owner.user_id) if owner.user_id else None} if whole else dict(target)
+        same = Purge.objects.filter(of_owner=owner_id, state__in=OPEN, subject=subject, target=named)
         if not whole and same.exists():
             raise Conflict("The same is being erased already. Nothing was changed.", code="purge.under_way")
-        purge = Purge.objects.create(
+        purge = Purge(
             of_owner=owner_id,
             pseudonym=owner.pseudonym,
             subject=subject,
-            target=dict(target),
+            target=named,
             expected=dict(expected),
             requested_by=requested_by,
             requested_at=at,
             token_digest=_digest(token),
         )
+        purge.proof = proof_of(purge)
+        purge.save(force_insert=True)
         if whole:
-            Owner.objects.filter(pk=owner_id).update(purging_at=at)
+            Owner.objects.filter(pk=owner_id, purging_at=None).update(purging_at=at)
             parts = Purge.objects.filter(of_owner=owner_id, state__in=OPEN).exclude(pk=purge.pk)
             parts.update(state=PurgeState.FAILED, error_code=SUPERSEDED, finished_at=at)
         with owner_scope(owner_id, purging=True):
             record(actor=requested_by, verb="purge", object_kind=subject, object_id=purge.pk, at=at)
         transaction.on_commit(call or _call_workers)
     return NewPurge(purge, token)
+
+
+def vouch_for(*, purge_id: UUID) -> None:
+    """Say for an operator that a purge was asked for, although nothing proves it: the signing key was replaced since.
+
+    Only purges that were refused for that are changed; they wait again.
+
+    Raises:
+        KeysUnavailable: there is no signing key.
+    """
+    with transaction.atomic():
+        refused = Purge.objects.select_for_update().filter(pk=purge_id, error_code=PurgeUnproven.code)
+        for purge in refused.filter(state=PurgeState.FAILED, of_owner__isnull=False):
+            purge.proof = proof_of(purge)
+            purge.state, purge.error_code, purge.finished_at = PurgeState.WAITING, "", None
+            purge.save(update_fields=["proof", "state", "error_code", "finished_at"])
+
+
+def proven_purge(*, owner_id: UUID) -> Purge | None:
+    """Give the purge of a whole owner that is under way and was asked for here, if there is one."""
+    rows = Purge.objects.filter(of_owner=owner_id, subject=PurgeSubject.OWNER, state__in=OPEN).order_by("requested_at")
+    return next((row for row in rows if is_proven(row)), None)
 
 
 def purge_by_token(*, purge_id: UUID, token: str) -> Purge:
@@ -164,7 +193,7 @@ def purges_of(*, owner_id: UUID, size: int = 50) -> list[Purge]:
 
 
 @contextmanager
-def _locked(owner_id: UUID) -> Iterator[Owner]:
+def _locked(owner_id: UUID, *, again: bool) -> Iterator[Owner]:
     """Hold the owner's row against everybody; raises NotFound, OwnerPurging or Conflict."""
     with transaction.atomic():
         with connection.cursor() as cursor:
@@ -181,7 +210,7 @@ def _locked(owner_id: UUID) -> Iterator[Owner]:
             ) from error
         if owner is None:
             raise NotFound("There is no such owner.", code="account.unknown")
-        if owner.purging_at is not None:
+        if owner.purging_at is not None and not again:
             raise OwnerPurging
         yield owner
 

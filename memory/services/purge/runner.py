@@ -9,11 +9,15 @@ from datetime import datetime
 from typing import Final
 from uuid import UUID
 
+from django.db.models import Case, F, Value, When, Window
+from django.db.models.functions import RowNumber
+
 from memory.errors import Conflict, LociError, NotFound
 from memory.models import Purge, PurgeState, PurgeSubject
 from memory.services.clock import now
-from memory.services.purge.lease import LeaseLost, is_due, take
+from memory.services.purge.lease import LeaseLost, due, take
 from memory.services.purge.owner_purge import purge_owner
+from memory.services.purge.proof import PurgeUnproven, is_proven
 from memory.services.purge.work import TimeUp, Work
 
 logger = logging.getLogger(__name__)
@@ -22,11 +26,13 @@ OPEN: Final = (PurgeState.WAITING, PurgeState.RUNNING)
 ROWS_OF_A_STEP: Final = 20_000
 # Far below the queue's time-out; a purge that takes longer goes on in the next turn.
 TURN_SECONDS: Final = 240.0
-MOST_LOOKED_AT: Final = 100
 
 
 def run_due(*, at: datetime | None = None, seconds: float = TURN_SECONDS) -> int:
-    """Work on the purges that wait, the oldest first; a job of the workers.
+    """Work on the purges that wait; a job of the workers.
+
+    Those of whole owners go first. Then owners have their turns one after the other, so that one who asks for many
+    keeps nobody else waiting.
 
     Args:
         at: the moment that counts as now.
@@ -41,16 +47,14 @@ def run_due(*, at: datetime | None = None, seconds: float = TURN_SECONDS) -> int
     """
     until = time.monotonic() + seconds
     done, first_error = 0, None
-    for purge in Purge.objects.filter(state__in=OPEN).order_by("requested_at")[:MOST_LOOKED_AT]:
+    for purge_id in _in_turn(at or now()):
         left = until - time.monotonic()
         if left <= 0:
             break
-        if not is_due(purge, moment=at or now()):
-            continue
         try:
-            done += run_purge(purge_id=purge.pk, at=at, seconds=left).state == PurgeState.DONE
+            done += run_purge(purge_id=purge_id, at=at, seconds=left).state == PurgeState.DONE
         except Conflict as error:
-            logger.info("purge %s is left alone: %s", purge.pk, error.machine_code)
+            logger.info("purge %s is left alone: %s", purge_id, error.machine_code)
         except Exception as error:
             first_error = first_error or error
     if first_error is not None:
@@ -60,8 +64,16 @@ def run_due(*, at: datetime | None = None, seconds: float = TURN_SECONDS) -> int
 
 def purge_is_due(*, at: datetime | None = None) -> bool:
     """Tell whether a purge waits for a worker."""
-    rows = Purge.objects.filter(state__in=OPEN).only("state", "heartbeat_at", "position").order_by("requested_at")
-    return any(is_due(purge, moment=at or now()) for purge in rows[:MOST_LOOKED_AT])
+    return due(moment=at or now()).exists()
+
+
+def _in_turn(moment: datetime) -> list[UUID]:
+    """List the purges that are due: whole owners, then of each owner one, then of each a second."""
+    parts_last = Case(When(subject=PurgeSubject.OWNER, then=Value(0)), default=Value(1))
+    turn = Window(RowNumber(), partition_by=[F("of_owner")], order_by=["requested_at", "pk"])
+    longest_ago = F("heartbeat_at").asc(nulls_first=True)
+    rows = due(moment=moment).annotate(parts_last=parts_last, turn=turn)
+    return list(rows.order_by("parts_last", "turn", longest_ago, "requested_at").values_list("pk", flat=True))
 
 
 def run_purge(
@@ -87,6 +99,7 @@ def run_purge(
     Raises:
         NotFound: there is no such purge.
         Conflict: another worker is at it (`purge.running`), or has taken it over (`purge.taken_over`).
+        PurgeUnproven: it was not asked for here, or was changed since; it has failed for good.
         LociError: it has failed; the code stands in the purge, and it is tried again after a pause that grows.
     """
     moment = at or now()
@@ -99,8 +112,11 @@ def run_purge(
     if lease is None:
         raise Conflict("Another worker is at this purge.", code="purge.running")
     purge.refresh_from_db()
+    if not is_proven(purge):
+        logger.warning("purge %s has no proof that it was asked for, and is not carried out", purge_id)
+        lease.save(state=PurgeState.FAILED, error_code=PurgeUnproven.code, finished_at=moment)
+        raise PurgeUnproven
     work = Work(purge, lease, moment, time.monotonic() + seconds, most, after_step, dict(purge.position))
-    work.position.pop("not_before", None)
     try:
         if purge.subject == PurgeSubject.OWNER:
             purge_owner(work)

@@ -23,6 +23,7 @@ NOT_SEALED = {
     ("memory_memory", "content_hash"),
     ("memory_outboundrequest", "digest"),
     ("memory_outboundrequest", "signature"),
+    ("memory_purge", "proof"),
     ("memory_purge", "token_digest"),
     ("memory_retiredauditseal", "acts_digest"),
     ("memory_retiredauditseal", "reads_digest"),
