@@ -15,12 +15,10 @@ from django.core.management.base import BaseCommand, CommandError
 
 from memory.errors import InvalidInput, NotFound
 from memory.management.answers import answer, errors_for_operators
-from memory.management.public_keys import public_key
 from memory.management.replaying import described
 from memory.models import Purge, PurgeState, PurgeSubject
 from memory.services.actors import Actor
 from memory.services.agents import list_agents
-from memory.services.legible import legible
 from memory.services.logins import owner_named
 from memory.services.purge.partial_requests import PartialRequest, begin_partial, preview_partial
 from memory.services.purge.receipts import verify_receipt
@@ -32,6 +30,7 @@ from memory.services.purge.runner import run_purge
 ATTENTION: Final = 3
 MOST_LISTED: Final = 50
 LARGEST_RECEIPT: Final = 1024 * 1024
+PUBLIC_KEY_BYTES: Final = 32
 
 
 class Command(BaseCommand):
@@ -74,8 +73,8 @@ class Command(BaseCommand):
         verify.add_argument("path", metavar="FILE", help="the receipt; - reads it from the input")
         verify.add_argument(
             "--public-key",
-            type=public_key,
-            metavar="KEY",
+            type=_public_key,
+            metavar="HEX",
             help="of the installation that signed; this one's if left out",
         )
         again = actions.add_parser(
@@ -175,7 +174,7 @@ def _asked(options: Mapping[str, Any]) -> tuple[Actor, PartialRequest | None]:
 
 
 def _agent(actor: Actor, named: str) -> UUID:
-    found = [one.pk for one in list_agents(actor=actor) if named in (legible(one, "name"), str(one.pk))]
+    found = [one.pk for one in list_agents(actor=actor) if named in (one.name, str(one.pk))]
     if not found:
         raise NotFound("There is no such agent.", code="agent.unknown")
     return found[0]
@@ -262,3 +261,13 @@ def _id(text: str) -> UUID:
         return UUID(text)
     except ValueError:
         raise ArgumentTypeError("this takes an id") from None
+
+
+def _public_key(text: str) -> bytes:
+    try:
+        key = bytes.fromhex(text)
+    except ValueError:
+        key = b""
+    if len(key) != PUBLIC_KEY_BYTES:
+        raise ArgumentTypeError("this takes 64 hex digits")
+    return key
