@@ -71,7 +71,7 @@ def close_remains(memory_ids: Sequence[UUID], *, in_purge: bool = False) -> None
     gone = set(memory_ids)
     if not gone:
         return
-    _close_answers(gone)
+    close_answers(gone)
     if not in_purge:
         _close_explanations_of(gone)
     _close_reviews(gone)
@@ -79,8 +79,12 @@ def close_remains(memory_ids: Sequence[UUID], *, in_purge: bool = False) -> None
     _close_merges(gone, unlearnt)
 
 
-def _close_answers(gone: set[UUID]) -> None:
-    for row in IdempotencyRecord.objects.filter(status__lt=400).order_by("pk").iterator():
+def close_answers(gone: Collection[UUID]) -> None:
+    """Close the answers kept under idempotency keys that name one of some erased rows of any sort, wherever in them.
+
+    Call it within the owner's scope. Reads every answer that is kept.
+    """
+    for row in IdempotencyRecord.objects.exclude(status=None).order_by("pk").iterator():
         if is_closed(row, "body") or _mentions(row.body, gone):
             row.status, row.body = MemoryErased.status, ERASED
             row.save(update_fields=["status", "body"])
@@ -93,6 +97,18 @@ def close_explanations() -> int:
     """
     there = set(Memory.objects.values_list("pk", flat=True).iterator())
     return _delete_explanations(RecallRecord.objects.all(), lambda found: not found <= there)
+
+
+def forget_sources_in_reviews(gone: Collection[UUID]) -> None:
+    """Take erased rows of `MemorySource` out of what approvals have made, which an undoing would look for."""
+    for row in ReviewItem.objects.filter(outcome__isnull=False).order_by("pk").iterator():
+        if is_closed(row, "outcome"):
+            continue
+        sources = (row.outcome or {}).get("sources", [])
+        rest = [one for one in sources if UUID(one) not in gone]
+        if len(rest) < len(sources):
+            row.outcome = {**row.outcome, "sources": rest}
+            row.save(update_fields=["outcome"])
 
 
 def _close_explanations_of(gone: set[UUID]) -> None:
@@ -229,7 +245,7 @@ def _standing(changes: Sequence[Record]) -> set[UUID]:
     return set(Relation.objects.filter(pk__in=ids).values_list("pk", flat=True)) if ids else set()
 
 
-def _mentions(value: Any, gone: set[UUID]) -> bool:
+def _mentions(value: Any, gone: Collection[UUID]) -> bool:
     return any(UUID(one) in gone for one in ID.findall(json.dumps(value)))
 
 
