@@ -13,7 +13,7 @@ from typing import Any, Final
 from uuid import UUID
 
 from memory.crypto.keyring import keyring
-from memory.models import Memory, MemorySource, Purge, PurgeSubject, owner_scope
+from memory.models import BusMessage, Memory, MemorySource, Purge, PurgeSubject, owner_scope
 from memory.services.clock import now
 from memory.services.erasing import erase_memories
 from memory.services.graph.turn import take_turn
@@ -22,9 +22,11 @@ from memory.services.provenance import lose_sources
 from memory.services.purge.ledger import note_erased
 from memory.services.purge.owner_purge import RowsLeft
 from memory.services.purge.partial_agent import erase_agent, silence_agent
-from memory.services.purge.partial_choice import choose
+from memory.services.purge.partial_choice import Target, accepted_as, choose, going_with, is_told_all, told_of
+from memory.services.purge.partial_stays import stays_of
 from memory.services.purge.partial_verification import Found, look_for
-from memory.services.remains import close_explanations
+from memory.services.purge.receipts import Stay
+from memory.services.remains import close_answers, close_explanations, forget_sources_in_reviews
 
 BATCH: Final = 500
 # Ids of so many erased rows are kept until the verification has looked for them everywhere.
@@ -43,7 +45,7 @@ class PartialOutcome:
     erased: dict[str, int]
     left: dict[str, int]
     looked_at: dict[str, Any]
-    stays: list[dict[str, Any]]
+    stays: tuple[Stay, ...]
     keys: dict[str, Any]
 
 
@@ -73,7 +75,9 @@ def run_partial(*, purge: Purge, at: datetime, beat: Beat = lambda: None) -> Par
         _erase(purge, owner_id, part, named, at)
         beat()
     with owner_scope(owner_id):
-        _count(purge, {"explanations": close_explanations()})
+        closed = close_explanations()
+        # How often others found something is not for an agent to know.
+        _count(purge, {"explanations": closed if is_told_all(purge.target) else 0})
     _stage(purge, "sources", beat)
     for part in _batches(sorted(chosen.staying)):
         _lose(purge, owner_id, {one: chosen.staying[one] for one in part}, at)
@@ -82,7 +86,7 @@ def run_partial(*, purge: Purge, at: datetime, beat: Beat = lambda: None) -> Par
         _stage(purge, "agent", beat)
         with owner_scope(owner_id):
             take_turn(at=at)
-            _count(purge, erase_agent(agent_id), [agent_id])
+            _count(purge, erase_agent(agent_id))
             _note(purge, owner_id, [agent_id], at)
     keys = _seal(purge, owner_id)
     _stage(purge, "verification", beat)
@@ -92,18 +96,33 @@ def run_partial(*, purge: Purge, at: datetime, beat: Beat = lambda: None) -> Par
 def _erase(purge: Purge, owner_id: UUID, part: Sequence[UUID], named: set[UUID], at: datetime) -> None:
     with owner_scope(owner_id):
         take_turn(at=at)
-        locked = Memory.objects.select_for_update().filter(pk__in=part).order_by("pk")
+        locked = list(
+            Memory.objects.select_for_update().filter(pk__in=part).order_by("pk").values_list("pk", flat=True)
+        )
+        going = going_with(locked)
+        told = told_of(going, purge.target)
+        messages = _unsay(going, purge.target)
         gone = erase_memories(
-            list(locked.values_list("pk", flat=True)),
+            locked,
             at=at,
             actor=purge.requested_by,
             reason=REASON,
             event_id=purge.pk,
             in_purge=True,
         )
-        counted = len(named.intersection(gone))
-        _count(purge, {"memories": counted, "drawn": len(gone) - counted}, gone)
+        counted = len(told & named)
+        _count(purge, {"memories": counted, "drawn": len(told) - counted, "messages": messages}, gone)
         _note(purge, owner_id, gone, at)
+
+
+def _unsay(going: set[UUID], target: Target) -> int:
+    """Delete the messages from which memories that go were accepted; gives how many whoever asked may know of."""
+    told = accepted_as(going, target).count()
+    messages = set(accepted_as(going).values_list("pk", flat=True))
+    if messages:
+        close_answers(messages)
+        BusMessage.objects.filter(pk__in=messages).delete()
+    return told
 
 
 def _lose(purge: Purge, owner_id: UUID, lost: dict[UUID, set[UUID]], at: datetime) -> None:
@@ -117,6 +136,9 @@ def _lose(purge: Purge, owner_id: UUID, lost: dict[UUID, set[UUID]], at: datetim
             rows, lost, ring=keyring().of(owner_id), actor=purge.requested_by, at=at, keep_history=False
         )
         gone = there - set(MemorySource.objects.filter(pk__in=ids).values_list("pk", flat=True))
+        if gone:
+            close_answers(gone)
+            forget_sources_in_reviews(gone)
         _count(purge, {"sources": count}, sorted(gone))
         _note(purge, owner_id, gone, at)
 
@@ -137,7 +159,12 @@ def _seal(purge: Purge, owner_id: UUID) -> dict[str, Any]:
 
 def _outcome(purge: Purge, owner_id: UUID, keys: dict[str, Any]) -> PartialOutcome:
     erased = [UUID(one) for one in (purge.samples or {}).get("ids", [])]
+    if purge.subject == PurgeSubject.AGENT:
+        # Apart from those that are kept, of which there are so many at most.
+        erased.append(UUID(purge.target["agent"]))
     with owner_scope(owner_id):
+        # Answers to requests that were under way meanwhile.
+        close_answers(set(erased))
         found: Found = look_for(erased)
         again = choose(purge.subject, purge.target, until=purge.requested_at)
     left = dict(found.left)
@@ -148,38 +175,10 @@ def _outcome(purge: Purge, owner_id: UUID, keys: dict[str, Any]) -> PartialOutco
         raise RowsLeft(tables=sorted(left))
     purge.samples = None
     Purge.objects.filter(pk=purge.pk).update(samples=None)
-    looked_at = {"tables": found.tables, "columns": found.columns, "sealed_values": found.opened, "ids": len(erased)}
-    return PartialOutcome(dict(purge.erased), left, looked_at, stays(purge), keys)
-
-
-def stays(purge: Purge) -> list[dict[str, Any]]:
-    """Say what a partial purge leaves, and why."""
-    found = [
-        {
-            "what": "audit events",
-            "until": "the owner is purged",
-            "why": "They say that something was done to an id, and hold no text.",
-        },
-        {
-            "what": "remains in dead rows and backups",
-            "until": "the text key's version is destroyed by the next rotation",
-            "why": "They are encrypted; the vault's own backups keep the former version for as long as they are kept.",
-        },
-        {
-            "what": "entries of the purge ledger",
-            "until": "the key vault's place is given up",
-            "why": "Without them a restored backup would bring back what was erased. They hold salted hashes only.",
-        },
-    ]
-    if purge.subject != PurgeSubject.MEMORY:
-        found.append(
-            {
-                "what": "memories that others have stated too",
-                "until": "they are erased",
-                "why": "Somebody else speaks for them; what was purged is no longer named as a source of theirs.",
-            }
-        )
-    return found
+    looked_at: dict[str, Any] = {"tables": found.tables, "columns": found.columns}
+    if is_told_all(purge.target):
+        looked_at |= {"sealed_values": found.opened, "ids": len(erased)}
+    return PartialOutcome(dict(purge.erased), left, looked_at, stays_of(purge.subject), keys)
 
 
 def _count(purge: Purge, more: dict[str, int], gone: Sequence[UUID] = ()) -> None:

@@ -24,6 +24,7 @@ from memory.models import (
     Session,
 )
 from memory.models.tenancy import OwnedRow
+from memory.services.remains import close_answers
 
 # What hangs on memories goes with them; the rest of what stands for one scope is the agent's own.
 WITH_MEMORIES: Final = (Memory, MemoryVector, LexPosting)
@@ -44,8 +45,12 @@ def erase_agent(agent_id: UUID) -> dict[str, int]:
 
     Call it within the owner's scope, after `take_turn`.
     """
+    named = {agent_id}
+    for rows in (BusMessage.objects.filter(of_agent(agent_id)), Session.objects.filter(agent_id=agent_id)):
+        named.update(rows.values_list("pk", flat=True))
+    close_answers(named)
     gone = {
-        "messages": BusMessage.objects.filter(Q(publisher_id=agent_id) | Q(scope=agent_id)).delete()[0],
+        "messages": BusMessage.objects.filter(of_agent(agent_id)).delete()[0],
         "reads": MemoryRead.objects.filter(reader=agent_id).delete()[0],
         "answers": IdempotencyRecord.objects.filter(caller=agent_id).delete()[0],
         "explanations": RecallRecord.objects.filter(caller=agent_id).delete()[0],
@@ -57,6 +62,11 @@ def erase_agent(agent_id: UUID) -> dict[str, int]:
     gone["keys"] = AgentKey.objects.filter(agent_id=agent_id).delete()[0]
     gone["agents"] = Agent.objects.filter(pk=agent_id).delete()[0]
     return gone
+
+
+def of_agent(agent_id: UUID) -> Q:
+    """Tell which messages of the bus go with an agent: what it published, and what was meant for it alone."""
+    return Q(publisher_id=agent_id) | Q(scope=agent_id)
 
 
 def private_tables() -> list[type[OwnedRow]]:

@@ -7,6 +7,8 @@ from dataclasses import dataclass
 from typing import Any, Final
 from uuid import UUID
 
+from django.db.models import QuerySet
+
 from memory.crypto.keyring import keyring
 from memory.errors import InvalidInput, NotFound
 from memory.models import (
@@ -15,15 +17,16 @@ from memory.models import (
     BusMessage,
     Memory,
     MemoryRead,
+    Purge,
     PurgeSubject,
     Session,
     owner_scope,
 )
 from memory.services.actors import Actor, Permission
 from memory.services.clock import now
-from memory.services.erasing import would_go_with
 from memory.services.forgetting import checked_prefix
-from memory.services.purge.partial_choice import Chosen, choose
+from memory.services.purge.partial_agent import of_agent
+from memory.services.purge.partial_choice import Chosen, accepted_as, choose, going_with, told_of
 from memory.services.purge.requests import NewPurge, request_purge
 
 MOST_MEMORIES: Final = 1_000
@@ -71,10 +74,14 @@ def preview_partial(*, actor: Actor, request: PartialRequest) -> Preview:
 def begin_partial(*, actor: Actor, request: PartialRequest) -> NewPurge:
     """Ask for a partial purge and call the workers; gives its row and the token that opens its receipt.
 
+    Whoever lets a person ask has the password given once more, see `memory.services.reauthentication`.
+
     Raises:
-        PermissionRefused, InvalidInput, NotFound: as for `preview_partial`.
+        PermissionRefused: `privacy:manage` or `memory:delete` is missing.
+        InvalidInput, NotFound: as for `preview_partial`.
         Conflict: `purge.under_way`, the same is being purged already.
     """
+    actor.require(Permission.DELETE)
     subject, target = _checked(actor, request)
     at = now()
     with owner_scope(actor.owner_id):
@@ -87,6 +94,28 @@ def begin_partial(*, actor: Actor, request: PartialRequest) -> NewPurge:
         expected=expected,
         at=at,
     )
+
+
+def purges_seen(*, actor: Actor, size: int = 50) -> list[Purge]:
+    """List the purges that the actor may know of, newest first: the owner's, or what an agent has asked for itself.
+
+    Raises PermissionRefused without `privacy:manage`.
+    """
+    return list(_seen(actor).order_by("-requested_at", "-pk")[:size])
+
+
+def purge_seen(*, actor: Actor, purge_id: UUID) -> Purge:
+    """Give a purge that the actor may know of; raises NotFound (`purge.unknown`) for others."""
+    purge = _seen(actor).filter(pk=purge_id).first()
+    if purge is None:
+        raise NotFound("There is no such purge.", code="purge.unknown")
+    return purge
+
+
+def _seen(actor: Actor) -> QuerySet[Purge]:
+    actor.require(Permission.PRIVACY)
+    rows = Purge.objects.filter(of_owner=actor.owner_id)
+    return rows if actor.readable is None else rows.filter(requested_by=actor.label)
 
 
 def _checked(actor: Actor, request: PartialRequest) -> tuple[str, dict[str, Any]]:
@@ -133,19 +162,21 @@ def _memories(actor: Actor, ids: Sequence[UUID]) -> list[str]:
 
 def _counts(subject: str, target: Mapping[str, Any], chosen: Chosen) -> dict[str, int]:
     """Count what goes, within the owner's scope."""
-    going = {*chosen.memories, *chosen.drawn}
-    along = would_go_with(sorted(going)) | (going - set(chosen.memories)) if going else set()
+    going = going_with(sorted({*chosen.memories, *chosen.drawn}))
+    told, messages = told_of(going, target), accepted_as(going, target)
+    along = told - set(chosen.memories)
     counts = {
-        "memories": len(chosen.memories),
+        "memories": len(told) - len(along),
         "drawn": len(along),
         "sources": sum(len(rows) for one, rows in chosen.staying.items() if one not in along),
+        "messages": messages.count(),
     }
     if subject == PurgeSubject.AGENT:
         agent_id = UUID(target["agent"])
         counts |= {
             "sessions": Session.objects.filter(agent_id=agent_id).count(),
             "keys": AgentKey.objects.filter(agent_id=agent_id).count(),
-            "messages": BusMessage.objects.filter(publisher_id=agent_id).count(),
+            "messages": (messages | BusMessage.objects.filter(of_agent(agent_id))).count(),
             "reads": MemoryRead.objects.filter(reader=agent_id).count(),
             "agents": 1,
         }

@@ -33,7 +33,7 @@ from memory.models import (
 from memory.models.tenancy import OwnedRow
 from memory.ports.ledger import hashed
 from memory.providers.composition import purge_ledger
-from memory.services.actors import Actor, Permission
+from memory.services.actors import AGENT_DEFAULT, Actor, Permission
 from memory.services.agents import authenticate
 from memory.services.clock import now
 from memory.services.drafts import Draft
@@ -282,7 +282,7 @@ class TestAgent:
         assert doomed.agent_id is not None
         seen = preview_partial(actor=alice, request=PartialRequest(agent=doomed.agent_id))
         assert seen.counts == {
-            "memories": 3, "sources": 1, "sessions": 1, "keys": 1, "messages": 1, "reads": 1, "agents": 1,
+            "memories": 3, "sources": 1, "sessions": 1, "keys": 1, "messages": 2, "reads": 1, "agents": 1,
         }  # fmt: skip
         _, outcome = purged(alice, agent=doomed.agent_id)
         assert outcome.left == {}
@@ -377,7 +377,7 @@ class TestWhoMay:
                 ask(actor=agent, request=PartialRequest(source="user:al"))
 
     def test_an_agent_purges_only_what_it_may_read(self, alice: Actor, make_agent: AgentMaker) -> None:
-        agent, _ = make_agent(alice, "clerk", scopes=[Permission.PRIVACY, Permission.READ, Permission.WRITE])
+        agent, _ = make_agent(alice, "clerk", scopes=[*AGENT_DEFAULT, Permission.PRIVACY])
         other, _ = make_agent(alice, "other")
         hidden = stored(other, "Private.", scope="agent", source="user:al")
         stored(agent, "Shared.", source="user:al")
