@@ -37,6 +37,7 @@ MAX_KEY_LENGTH: Final = 255
 KEPT: Final = timedelta(days=1)
 # Longer than any request takes; a claim whose process was killed is free again after that.
 LONGEST_REQUEST: Final = timedelta(minutes=10)
+PASSWORD: Final = "password"  # noqa: S105 - the name of a field
 KEPT_HEADERS: Final = ("Location", "ETag")
 # Answers after which the very same request may succeed: later, or with another token.
 NOT_KEPT: Final = frozenset({403, 409, 412, 429})
@@ -82,7 +83,11 @@ def _checked(key: str) -> str:
 
 
 def _request_digest(actor: Actor, request: Request) -> bytes:
-    parts: list[Any] = [request.method, request.get_full_path(), request.headers.get("If-Match"), request.data]
+    data = request.data
+    if isinstance(data, dict):
+        # No digest of a password is kept, from which it could be guessed.
+        data = {name: value for name, value in data.items() if name != PASSWORD}
+    parts: list[Any] = [request.method, request.get_full_path(), request.headers.get("If-Match"), data]
     # What was answered to a key that may read is not given again to another key of the agent that may not.
     parts.append(Permission.READ in actor.permissions)
     # Keyed, since whoever steals the database could try guesses of a short text against a plain hash.

@@ -39,7 +39,9 @@ class NewPurgeSerializer(PurgeTargetSerializer):
         help_text="Rotate the text key at once, so that what is left in dead rows and backups becomes unreadable. "
         "Not with `owner`, whose keys are destroyed anyway.",
     )
-    password = RawText(required=False, help_text="With `owner`: the password of the login.")
+    password = RawText(
+        required=False, help_text="The password of the login; a person gives it whatever is erased, a key never."
+    )
     confirm = RawText(required=False, help_text="With `owner`: the name of the login, typed to say that it is meant.")
 
 

@@ -22,12 +22,18 @@ from memory.api.views.base import LociView, path_id
 from memory.errors import InvalidInput, NotFound, PermissionRefused
 from memory.models import PurgeSubject
 from memory.services.actors import Permission
-from memory.services.purge.partial_requests import PartialRequest, begin_partial, preview_partial
-from memory.services.purge.requests import NewPurge, begin_purge, preview_owner, purge_by_token, purge_of, purges_of
+from memory.services.purge.partial_requests import (
+    PartialRequest,
+    begin_partial,
+    preview_partial,
+    purge_seen,
+    purges_seen,
+)
+from memory.services.purge.requests import NewPurge, begin_purge, preview_owner, purge_by_token
 from memory.services.reauthentication import confirm_person
 
 PARTS: Final = ("memories", "source", "agent")
-# What goes only with everything.
+# What everything asks of a person.
 FOR_OWNER: Final = ("password", "confirm")
 
 
@@ -74,18 +80,33 @@ class PurgesView(LociView):
     }
 
     def get(self, request: Request) -> Response:
-        """List the owner's purges, newest first, at most 50."""
-        rows = purges_of(owner_id=self.actor.owner_id)
+        """List the owner's purges, newest first, at most 50; to an agent, those that it has asked for itself."""
+        rows = purges_seen(actor=self.actor)
         return Response({"items": PurgeRowSerializer(rows, many=True).data})
 
     def post(self, request: Request) -> Response:
         """Begin to erase for good what the body names. A worker does it; the answer holds the token that opens the
-        receipt. With `owner` everything goes, and every later request is 410 `owner.purging`: nothing is kept under an
-        idempotency key then.
+        receipt. A person gives the password; a key needs `memory:delete` besides. With `owner` everything goes, and
+        every later request is 410 `owner.purging`: nothing is kept under an idempotency key then.
         """
-        if isinstance(request.data, dict) and request.data.get("owner") is True:
-            return self._whole(request)
+        values = self.body()
+        if _is_whole(values):
+            return self._whole(request, values)
+        # An answer is not given again either to whoever does not show who they are.
+        self._confirm_part(request, values)
         return self._part(request)
+
+    def _confirm_part(self, request: Request, values: dict[str, Any]) -> None:
+        if "password" in values:
+            confirm_person(actor=self.actor, password=values["password"], confirm=None, request=request._request)
+        elif self.actor.kind == "person":
+            raise InvalidInput(
+                "A person has something erased only with the password. Nothing was erased.",
+                code="field.required",
+                field="password",
+            )
+        else:
+            self.actor.require(Permission.DELETE)
 
     # What the methods that do the work have, for the schema.
     post.takes_idempotency_key = True  # type: ignore[attr-defined]
@@ -96,13 +117,9 @@ class PurgesView(LociView):
 
     @idempotent
     def _part(self, request: Request) -> Response:
-        values = self.body()
-        _is_whole(values)
-        return _begun(begin_partial(actor=self.actor, request=_partial(values)))
+        return _begun(begin_partial(actor=self.actor, request=_partial(self.body())))
 
-    def _whole(self, request: Request) -> Response:
-        values = self.body()
-        _is_whole(values)
+    def _whole(self, request: Request, values: dict[str, Any]) -> Response:
         missing = [name for name in FOR_OWNER if name not in values]
         if missing:
             raise InvalidInput(
@@ -123,9 +140,9 @@ class PurgeStateView(LociView):
     actions = {"GET": Action(id="get_purge", permission=Permission.PRIVACY, answers={200: PurgeRowSerializer})}
 
     def get(self, request: Request, purge_id: str) -> Response:
-        """Tell how far a purge is."""
+        """Tell how far a purge is; to an agent only of one that it has asked for itself."""
         try:
-            row = purge_of(owner_id=self.actor.owner_id, purge_id=path_id(purge_id))
+            row = purge_seen(actor=self.actor, purge_id=path_id(purge_id))
         except NotFound as error:
             # Like every other id that is not here.
             raise NotFound from error
@@ -159,8 +176,8 @@ def _is_whole(values: dict[str, Any]) -> bool:
     whole = bool(values.get("owner"))
     if whole and any(name in values for name in (*PARTS, "seal")):
         raise InvalidInput("With `owner` nothing else is named. Nothing was erased.", code="purge.several")
-    if not whole and any(name in values for name in FOR_OWNER):
-        raise InvalidInput("A password goes with `owner` only. Nothing was erased.", code="purge.several")
+    if not whole and "confirm" in values:
+        raise InvalidInput("`confirm` goes with `owner` only. Nothing was erased.", code="purge.several")
     return whole
 
 

@@ -9,7 +9,11 @@ from uuid import UUID
 import pytest
 from django.core.cache import caches
 from pytest_django import Settings
+from rest_framework.parsers import JSONParser
+from rest_framework.request import Request
+from rest_framework.test import APIRequestFactory
 
+from memory.api.idempotency import _request_digest
 from memory.models import Memory, Owner, Purge, User, owner_scope
 from memory.services.actors import Actor, Permission
 from memory.services.purge.receipts import verify_receipt
@@ -116,7 +120,8 @@ class TestParts:
             ({}, "purge.empty"),
             ({"owner": False}, "purge.empty"),
             ({"source": "user:al", "memories": ["0190aaaa-0000-7000-8000-000000000000"]}, "purge.several"),
-            ({"source": "user:al", "password": "x"}, "purge.several"),
+            ({"source": "user:al", "confirm": "alice"}, "purge.several"),
+            ({"source": "user:al", "password": None}, "field.required"),
             ({"owner": True, "source": "user:al"}, "purge.several"),
             ({"memories": []}, "memories.too_few"),
             ({"memories": ["x"]}, "id.invalid"),
@@ -131,11 +136,67 @@ class TestParts:
         ids=lambda value: value if isinstance(value, str) else "",
     )
     def test_unusable_bodies(self, woman: Client, body: dict[str, Any], code: str) -> None:
-        response = woman.json("post", "/purges", body)
+        sent = {"password": PASSWORD, **body}
+        sent = {name: value for name, value in sent.items() if (name, value) != ("password", None)}
+        response = woman.json("post", "/purges", sent)
         assert response.status_code == 422, response.content
         codes = {response.json()["code"], *(one["code"] for one in response.json().get("errors", []))}
         assert code in codes, response.content
         assert not Purge.objects.exists()
+
+
+class TestWhoShowsWho:
+    """Nothing is erased for a session alone, nor for a key that may not delete."""
+
+    @pytest.fixture(autouse=True)
+    def unlocked(self) -> None:
+        caches["logins"].clear()
+
+    @pytest.mark.parametrize("part", ["memories", "source", "agent"])
+    def test_a_person_gives_the_password_for_a_part_too(self, woman: Client, agent: Client, part: str) -> None:
+        memory = remember(agent, "Alice drinks tea.", source="user:al")
+        body = {part: {"memories": [memory], "source": "user:al", "agent": str(agent.actor.agent_id)}[part]}
+        problem(woman.json("post", "/purges", body), 422, "field.required")
+        problem(woman.json("post", "/purges", {**body, "password": "wrong"}), 403, "auth.password_wrong")
+        assert not Purge.objects.exists()
+        assert woman.json("post", "/purges/preview", body).status_code == 200
+        begun(woman, **body, password=PASSWORD)
+
+    def test_under_an_idempotency_key_the_password_counts_each_time(self, woman: Client) -> None:
+        body, key = {"source": "user:al", "password": PASSWORD}, {"Idempotency-Key": "once"}
+        first = woman.json("post", "/purges", body, **key)
+        assert first.status_code == 202
+        problem(woman.json("post", "/purges", {**body, "password": "wrong"}, **key), 403, "auth.password_wrong")
+        again = woman.json("post", "/purges", body, **key)
+        assert again.json() == {**first.json(), "token": None}
+
+    def test_the_password_is_no_part_of_what_is_kept(self, woman: Client, alice: Actor) -> None:
+        """The digest of the request is the same as without one, so no password can be guessed from it."""
+        request = APIRequestFactory().post("/", {"source": "user:al", "password": PASSWORD}, format="json")
+        without = APIRequestFactory().post("/", {"source": "user:al"}, format="json")
+        digests = {_request_digest(alice, Request(one, parsers=[JSONParser()])) for one in (request, without)}
+        assert len(digests) == 1
+
+    def test_a_key_needs_to_delete_besides(self, alice: Actor, make_client: Callable[..., Client]) -> None:
+        client = make_client(alice, "clerk", scopes=[one for one in Permission if one != Permission.DELETE])
+        refused = problem(client.json("post", "/purges", {"source": "user:al"}), 403, "auth.forbidden")
+        assert refused["permission"] == "memory:delete"
+        assert client.json("post", "/purges/preview", {"source": "user:al"}).status_code == 200
+        assert not Purge.objects.exists()
+
+    def test_a_key_has_no_password(self, agent: Client) -> None:
+        problem(agent.json("post", "/purges", {"source": "user:al", "password": PASSWORD}), 403, "auth.person_only")
+
+
+class TestHidden:
+    def test_an_agent_sees_its_own_purges_only(self, agent: Client, colleague: Client, woman: Client) -> None:
+        own = begun(agent, source="user:al")["id"]
+        others = [begun(colleague, source="user:al")["id"], begun(woman, source="user:al", password=PASSWORD)["id"]]
+        assert [one["id"] for one in agent.json("get", "/purges").json()["items"]] == [own]
+        assert {one["id"] for one in woman.json("get", "/purges").json()["items"]} == {own, *others}
+        assert agent.json("get", f"/purges/{own}").status_code == 200
+        for one in others:
+            problem(agent.json("get", f"/purges/{one}"), 404, "not_found")
 
 
 class TestEverything:
