@@ -28,5 +28,10 @@ async def _in_turn(pieces: Iterator[Piece]) -> AsyncIterator[Piece]:
     def following() -> Piece | None:
         return next(pieces, None)
 
-    while (piece := await sync_to_async(following)()) is not None:
-        yield piece
+    try:
+        while (piece := await sync_to_async(following)()) is not None:
+            yield piece
+    finally:
+        # Of one who went away, what makes the pieces ends at once.
+        if close := getattr(pieces, "close", None):
+            await sync_to_async(close)()

@@ -10,6 +10,7 @@ from typing import IO, Any
 from memory.crypto.keyring import keyring
 from memory.errors import InvalidInput, PermissionRefused
 from memory.services.actors import UNSET, Actor, Permission
+from memory.services.archive.exporting import ordered
 from memory.services.archive.importing import import_archive
 from memory.services.archive.outcome import ArchiveImported, Mode, Progress, silent
 from memory.services.archive.sink import Sink
@@ -22,8 +23,7 @@ from memory.services.archive.snapshot_format import (
     open_snapshot,
     read_header,
 )
-from memory.services.archive.streaming import streamed
-from memory.services.archive.writing import Order, order_archive, write_archive
+from memory.services.archive.writing import Order, require_archive, write_archive
 from memory.services.features import require_memory
 
 
@@ -46,12 +46,11 @@ def snapshot_stream(*, actor: Actor, passphrase: str | None = None) -> Iterator[
         PermissionRefused: one of `privacy:manage` and `memory:read` is missing.
         InvalidInput: `passphrase.invalid`; nothing was made.
         KeysUnavailable: the owner's keys cannot be used.
+        RateLimited: `archive.busy`, this owner is being given a file, or several others are.
     """
-    for needed in (Permission.PRIVACY, Permission.READ):
-        actor.require(needed)
+    require_archive(actor)
     secret = _secret(actor, passphrase)
-    order = order_archive(actor=actor, verb="snapshot")
-    return streamed(lambda sink: _write(order, secret, sink))
+    return ordered(actor=actor, verb="snapshot", write=lambda order, sink: _write(order, secret, sink))
 
 
 def _write(order: Order, secret: Secret, sink: Sink) -> None:

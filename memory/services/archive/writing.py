@@ -52,6 +52,13 @@ class Order:
     pseudonym: UUID
 
 
+def require_archive(actor: Actor) -> None:
+    """Refuse whoever may not have an archive; see `order_archive`."""
+    require_memory()
+    for needed in (Permission.PRIVACY, Permission.READ):
+        actor.require(needed)
+
+
 def order_archive(*, actor: Actor, verb: str = "export") -> Order:
     """Check that an actor may have an archive and record in the audit that it gets one, before any byte is written.
 
@@ -63,9 +70,7 @@ def order_archive(*, actor: Actor, verb: str = "export") -> Order:
         PermissionRefused: one of `privacy:manage` and `memory:read` is missing.
         KeysUnavailable: the owner's keys cannot be used; nothing could be read.
     """
-    require_memory()
-    for needed in (Permission.PRIVACY, Permission.READ):
-        actor.require(needed)
+    require_archive(actor)
     keyring().of(actor.owner_id)
     with owner_scope(actor.owner_id):
         pseudonym = Owner.objects.values_list("pseudonym", flat=True).get(pk=actor.owner_id)
