@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import subprocess
+import time
 from collections.abc import Iterator
 from pathlib import Path
 
+import psutil
 import pytest
 
 from runtime.postgres.pidfile import remove_leftovers, server_process
@@ -42,6 +44,9 @@ def test_only_a_server_of_this_directory_counts(named: bool, found: bool, tmp_pa
     served = directory if named else tmp_path / "other"
     process = subprocess.Popen(["postgres", "-c", "sleep 600; :", "-D", str(served)], executable="/bin/sh")
     try:
+        # The kernel lets the parent go on a moment before the new program's arguments can be read.
+        while not psutil.Process(process.pid).cmdline():
+            time.sleep(0.01)
         (directory / "postmaster.pid").write_text(f"{process.pid}\n/elsewhere\n")
         assert (server_process(directory) is not None) is found
     finally:
