@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hmac
 import json
 from hashlib import sha256
 from typing import Any
@@ -19,12 +20,17 @@ class Signer:
 
     def __init__(self, secret: str) -> None:
         """Derive the key pair from a secret of at least 32 random bytes, written as text."""
+        self._mac_key = derive(secret.encode(), purpose="signing/mac")
         self._key = Ed25519PrivateKey.from_private_bytes(derive(secret.encode(), purpose="signing"))
         self.public_key = self._key.public_key().public_bytes(Encoding.Raw, PublicFormat.Raw)
 
     def sign(self, message: bytes, *, purpose: str) -> bytes:
         """Sign a message for one purpose; a signature for one purpose does not count for another. 64 bytes."""
         return self._key.sign(_bound(message, purpose))
+
+    def mac(self, message: bytes, *, purpose: str) -> bytes:
+        """Give a code for a message that only this installation can make or check (HMAC-SHA256); 32 bytes."""
+        return hmac.digest(self._mac_key, _bound(message, purpose), "sha256")
 
 
 def is_signed(message: bytes, signature: bytes, *, public_key: bytes, purpose: str) -> bool:

@@ -28,8 +28,13 @@ BEGIN
         END IF;
     ELSIF OLD.verb = 'read' AND OLD.sealed_in IS NOT NULL AND OLD.created_at < now() - interval '90 days' THEN
         RETURN OLD;
-    ELSIF EXISTS (SELECT FROM memory_owner o WHERE o.id = OLD.owner_id AND o.purging_at IS NOT NULL)
-          AND EXISTS (SELECT FROM memory_retiredauditevent r WHERE r.id = OLD.id) THEN
+    ELSIF EXISTS (
+        SELECT FROM memory_retiredauditevent r JOIN memory_owner o ON o.pseudonym = r.pseudonym
+        WHERE r.id = OLD.id AND o.id = OLD.owner_id AND o.purging_at IS NOT NULL
+          AND (r.actor, r.verb, r.object_kind, r.object_id, r.reason, r.count, r.created_at, r.sealed_in, r.proof)
+            IS NOT DISTINCT FROM (OLD.actor, OLD.verb, OLD.object_kind, OLD.object_id, OLD.reason, OLD.count,
+                                  OLD.created_at, OLD.sealed_in, OLD.proof)
+    ) THEN
         RETURN OLD;
     END IF;
     RAISE EXCEPTION 'the audit is append-only';
@@ -47,6 +52,24 @@ BEGIN
     RAISE EXCEPTION 'the audit is append-only';
 END $$
 """
+# What was recorded by an earlier version has no proof and stays; a new event without one is refused.
+PROVE_EVENTS = """
+CREATE FUNCTION loci_prove_audit_events() RETURNS trigger LANGUAGE plpgsql AS $$
+BEGIN
+    IF octet_length(NEW.proof) = 32 AND NEW.sealed_in IS NULL THEN
+        RETURN NEW;
+    END IF;
+    RAISE EXCEPTION 'an event of the audit begins with its proof and without a seal';
+END $$
+"""
+# Moments that the application cannot read would keep it from sealing and from purging.
+READABLE_MOMENTS = "BETWEEN timestamptz '0001-01-02 00:00:00+00' AND timestamptz '9999-12-30 00:00:00+00'"
+MOMENTS = {
+    "memory_auditevent": "created_at",
+    "memory_auditseal": "sealed_at",
+    "memory_retiredauditevent": "created_at",
+    "memory_retiredauditseal": "sealed_at",
+}
 # Whoever changes an owner's row could lead a login to another's memories, and let the audit begin anew.
 GUARD_OWNERS = """
 CREATE FUNCTION loci_guard_owners() RETURNS trigger LANGUAGE plpgsql AS $$
@@ -254,6 +277,7 @@ class Migration(migrations.Migration):
                 ("count", models.PositiveIntegerField(default=1)),
                 ("created_at", models.DateTimeField()),
                 ("sealed_in", models.PositiveIntegerField(blank=True, null=True)),
+                ("proof", models.BinaryField(default=bytes, max_length=32)),
             ],
         ),
         migrations.CreateModel(
@@ -286,6 +310,11 @@ class Migration(migrations.Migration):
             model_name="auditevent",
             name="sealed_in",
             field=models.PositiveIntegerField(blank=True, null=True),
+        ),
+        migrations.AddField(
+            model_name="auditevent",
+            name="proof",
+            field=models.BinaryField(default=bytes, max_length=32),
         ),
         migrations.AddField(
             model_name="memory",
@@ -403,6 +432,19 @@ class Migration(migrations.Migration):
         ),
         migrations.RunSQL(GUARD_EVENTS, "DROP FUNCTION loci_guard_audit_events()"),
         migrations.RunSQL(GUARD_SEALS, "DROP FUNCTION loci_guard_audit_seals()"),
+        migrations.RunSQL(PROVE_EVENTS, "DROP FUNCTION loci_prove_audit_events()"),
+        migrations.RunSQL(
+            "CREATE TRIGGER audit_event_is_proved BEFORE INSERT ON memory_auditevent "
+            "FOR EACH ROW EXECUTE FUNCTION loci_prove_audit_events()",
+            "DROP TRIGGER audit_event_is_proved ON memory_auditevent",
+        ),
+        *[
+            migrations.RunSQL(
+                f"ALTER TABLE {table} ADD CONSTRAINT {table}_readable CHECK ({column} {READABLE_MOMENTS})",
+                f"ALTER TABLE {table} DROP CONSTRAINT {table}_readable",
+            )
+            for table, column in MOMENTS.items()
+        ],
         guarded("memory_auditevent", "loci_guard_audit_events"),
         guarded("memory_auditseal", "loci_guard_audit_seals"),
         guarded("memory_retiredauditevent", "loci_refuse_change"),

@@ -27,6 +27,8 @@ class AuditEvent(TenantModel):
     created_at = models.DateTimeField()
     # The number of the seal that this event belongs to.
     sealed_in = models.PositiveIntegerField(null=True, blank=True)
+    # Made with the installation's key; empty for what was recorded before there were proofs, refused for new rows.
+    proof = models.BinaryField(max_length=32, default=bytes)
 
     class Meta:
         indexes = [
@@ -76,6 +78,7 @@ class RetiredAuditEvent(models.Model):
     count = models.PositiveIntegerField(default=1)
     created_at = models.DateTimeField()
     sealed_in = models.PositiveIntegerField(null=True, blank=True)
+    proof = models.BinaryField(max_length=32, default=bytes)
 
     class Meta:
         indexes = [models.Index(fields=["pseudonym", "created_at"], name="retired_audit_by_time")]

@@ -20,6 +20,7 @@ from memory.ids import new_id
 OWNER_SETTING = "loci.owner"
 
 _current: ContextVar[UUID | None] = ContextVar("loci_owner", default=None)
+_pseudonym: ContextVar[UUID | None] = ContextVar("loci_pseudonym", default=None)
 
 
 def current_owner() -> UUID:
@@ -30,16 +31,25 @@ def current_owner() -> UUID:
     return owner_id
 
 
-def _tell_database(owner_id: UUID | None, using: str) -> bool:
-    """Set the owner of the transaction; tell whether everything of that owner is being erased."""
+def current_pseudonym() -> UUID:
+    """Give the name of the audit of the present scope's owner; raises OwnerRequired where there is no such owner."""
+    pseudonym = _pseudonym.get()
+    if pseudonym is None:
+        raise OwnerRequired
+    return pseudonym
+
+
+def _tell_database(owner_id: UUID | None, using: str) -> tuple[bool, UUID | None]:
+    """Set the owner of the transaction; tell whether it is being erased, and give its pseudonym."""
     with connections[using].cursor() as cursor:
         # One statement, since every scope pays for it.
         cursor.execute(
-            "SELECT set_config(%s, %s, true),"
-            " EXISTS (SELECT FROM memory_owner WHERE id = %s AND purging_at IS NOT NULL)",
+            "SELECT set_config(%s, %s, true), o.purging_at IS NOT NULL, o.pseudonym"
+            " FROM (VALUES (1)) one LEFT JOIN memory_owner o ON o.id = %s",
             [OWNER_SETTING, str(owner_id) if owner_id else "", owner_id],
         )
-        return bool(cursor.fetchone()[1])
+        _, is_purging, pseudonym = cursor.fetchone()
+        return bool(is_purging), pseudonym
 
 
 @contextmanager
@@ -56,16 +66,19 @@ def owner_scope(owner_id: UUID, *, using: str = DEFAULT_DB_ALIAS, purging: bool 
     Raises:
         OwnerPurging: a purge of this owner has begun.
     """
-    outer = _current.get()
+    outer, pseudonym = _current.get(), _pseudonym.get()
     nested = connections[using].in_atomic_block
     with transaction.atomic(using=using):
-        if (outer != owner_id or not nested) and _tell_database(owner_id, using) and not purging:
-            raise OwnerPurging
-        token = _current.set(owner_id)
+        if outer != owner_id or not nested:
+            is_purging, pseudonym = _tell_database(owner_id, using)
+            if is_purging and not purging:
+                raise OwnerPurging
+        token, named = _current.set(owner_id), _pseudonym.set(pseudonym)
         try:
             yield
         finally:
             _current.reset(token)
+            _pseudonym.reset(named)
         # After an error the savepoint's rollback restores the setting; after success nobody else does.
         if nested and outer != owner_id:
             _tell_database(outer, using)

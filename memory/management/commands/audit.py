@@ -17,6 +17,7 @@ from memory.management.owners import acting_for, named_owner
 from memory.models import Owner
 from memory.services.audit.access_log import Entry, LogRequest, access_log
 from memory.services.audit.heads import Head, checked_heads, compare, ends, heads_of
+from memory.services.audit.purged import not_purged
 from memory.services.audit.verification import Finding, Verified, retired_chains, verify_owner, verify_retired
 
 SHOWN: Final = 50
@@ -64,6 +65,7 @@ class Command(BaseCommand):
         heads = checked_heads(_read(options["against"]), public_key=key) if options["against"] else {}
         chains = list(_chains(options["owner"], key))
         findings = [one for chain in chains for one in chain.findings]
+        findings += not_purged(chain.chain for chain in chains if chain.retired)
         findings += compare(chains, _not_moving(heads, chains), all_chains=options["owner"] is None)
         value = {
             "sound": not findings,

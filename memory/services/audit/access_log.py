@@ -125,7 +125,11 @@ def agent_names(agent_ids: set[UUID]) -> dict[UUID, str]:
 
 def agent_of(label: str) -> UUID | None:
     """Give the id of the agent that an event's actor names, None for any other actor."""
-    return UUID(label.removeprefix(AGENT)) if label.startswith(AGENT) else None
+    try:
+        return UUID(label.removeprefix(AGENT)) if label.startswith(AGENT) else None
+    except ValueError:
+        # Not of our making, and no reason to show nothing of the rest.
+        return None
 
 
 def _conditions(request: LogRequest) -> Q:

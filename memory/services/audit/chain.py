@@ -15,7 +15,7 @@ from memory.models import AuditEvent
 
 PURPOSE: Final = "audit"
 BEFORE_THE_FIRST: Final = bytes(32)
-COLUMNS: Final = "id, actor, verb, object_kind, object_id, reason, count, created_at"
+COLUMNS: Final = "id, actor, verb, object_kind, object_id, reason, count, created_at, proof"
 
 _EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
 _MICROSECOND: Final = timedelta(microseconds=1)
@@ -32,6 +32,7 @@ class Event(NamedTuple):
     reason: str
     times: int
     created_at: datetime
+    proof: bytes
 
 
 class Link(Protocol):
@@ -50,27 +51,40 @@ class Link(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Batch:
-    """Counts and digests of the events under one seal."""
+    """Counts and digests of the events under one seal; `unproved` ones were not recorded by this installation."""
 
     acts: int
     reads: int
     acts_digest: bytes
     reads_digest: bytes
+    unproved: int = 0
+
+
+def proof_of(pseudonym: UUID, event: Event) -> bytes:
+    """Give the code with which an event is stored, 32 bytes; it shows who has recorded it before it gets under a seal.
+
+    Raises:
+        KeysUnavailable: there is no signing key.
+    """
+    return signer().mac(_form(pseudonym, event), purpose=PURPOSE)
 
 
 def batch_of(pseudonym: UUID, events: Iterable[Event]) -> Batch:
     """Digest events, which must come in the order of their ids; acts and reads apart (SHA-256).
 
-    Each event counts as the digest of its canonical form, so that no two lists of events give the same bytes. The form
-    names the owner by `pseudonym`, which a purge leaves as it is.
+    Each event counts as the digest of its canonical form and its proof, so that no two lists of events give the same
+    bytes. The form names the owner by `pseudonym`, which a purge leaves as it is. What was recorded before there were
+    proofs has an empty one, and the database takes no new event like that.
     """
     acts, reads = sha256(), sha256()
-    counts = [0, 0]
+    counts, unproved = [0, 0], 0
     for event in events:
         is_read = event.verb == AuditEvent.READ
-        (reads if is_read else acts).update(sha256(_form(pseudonym, event)).digest())
+        form, proof = _form(pseudonym, event), bytes(event.proof)
+        (reads if is_read else acts).update(sha256(form + proof).digest())
         counts[is_read] += 1
-    return Batch(counts[0], counts[1], acts.digest(), reads.digest())
+        unproved += bool(proof) and not same(proof, signer().mac(form, purpose=PURPOSE))
+    return Batch(counts[0], counts[1], acts.digest(), reads.digest(), unproved)
 
 
 def digest_of(pseudonym: UUID, number: int, batch: Batch, *, previous: bytes, sealed_at: datetime) -> bytes:

@@ -156,6 +156,8 @@ def _seal_batch(at: datetime) -> int:
         return 0
     previous = bytes(digest) if digest is not None else BEFORE_THE_FIRST
     batch = batch_of(pseudonym, events)
+    if batch.unproved:
+        logger.warning("%d events in the audit of owner %s were not recorded here", batch.unproved, owner_id)
     digest = digest_of(pseudonym, number, batch, previous=previous, sealed_at=at)
     AuditSeal.objects.create(
         number=number,

@@ -39,8 +39,8 @@ class Finding:
     """Something that is not as it was sealed.
 
     `code` is one of `seal.missing`, `seal.order`, `seal.digest`, `seal.signature`, `acts.changed`, `acts.missing`,
-    `acts.added`, `reads.changed`, `reads.missing`, `reads.added`, `event.unknown_seal`, and, against an earlier file of
-    heads, `head.missing`, `head.changed`, `chain.missing`.
+    `acts.added`, `reads.changed`, `reads.missing`, `reads.added`, `event.unknown_seal`, `event.unproved`,
+    `chain.not_purged`, and, against an earlier file of heads, `head.missing`, `head.changed`, `chain.missing`.
     """
 
     chain: UUID
@@ -134,7 +134,12 @@ def _verify(
             result.found("seal.order", seal.number, "The seal does not follow the one before it.")
         _check_seal(result, seal, key)
         of_seal = (event for _, event in group) if number == seal.number else iter(())
-        _check_events(result, seal, batch_of(result.chain, of_seal), pruned_before)
+        before = len(result.findings)
+        there = batch_of(result.chain, of_seal)
+        _check_events(result, seal, there, pruned_before)
+        # Only the key that proves can check, and what was changed after it was sealed is told already.
+        if there.unproved and len(result.findings) == before and is_ours(seal, public_key=signer().public_key):
+            result.found("event.unproved", seal.number, f"{there.unproved} events were not recorded by this product.")
         if number == seal.number:
             number, group = next(batches, (None, iter(())))
         expected, previous = seal.number + 1, bytes(seal.digest)

@@ -19,6 +19,7 @@ from memory.models import (
     Status,
 )
 from memory.services.actors import Target
+from memory.services.audit.recording import event_of
 from memory.services.consolidation.claims import memories_against
 from memory.services.consolidation.derived import made_here
 from memory.services.consolidation.stages import SKIPPED, StageContext, StageReport
@@ -101,13 +102,13 @@ def _retire(context: StageContext, retirements: Sequence[Retirement]) -> int:
     supersede_contradicted(actor=context.actor, rows=rows, successors=due, moment=context.moment)
     AuditEvent.objects.bulk_create(
         [
-            AuditEvent(
+            event_of(
                 actor=context.actor.label,
                 verb="supersede",
                 object_kind="memory",
                 object_id=row.pk,
                 reason=CONTRADICTED,
-                created_at=context.moment,
+                at=context.moment,
             )
             for row in rows
         ]

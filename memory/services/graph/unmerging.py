@@ -12,7 +12,6 @@ from memory.errors import Conflict
 from memory.graph.labels import SINGLE_VALUED
 from memory.graph.names import canonical, name_hash
 from memory.models import (
-    AuditEvent,
     CausalLink,
     EntitiesApart,
     Entity,
@@ -27,6 +26,7 @@ from memory.models import (
     TemporalEvent,
 )
 from memory.services.actors import Actor, Permission
+from memory.services.audit.recording import record as record_act
 from memory.services.clock import now
 from memory.services.graph.merging import visible_merge
 from memory.services.graph.naming import name_anew
@@ -79,9 +79,7 @@ def undo_merge(*, actor: Actor, merge_id: UUID, permission: Permission = Permiss
         # What it was undone with is of no more use, and holds names.
         row.record = {"kept": record["kept"]}
         row.save(update_fields=["undone_at", "record"])
-        AuditEvent.objects.create(
-            actor=actor.label, verb="unmerge", object_kind="entity", object_id=kept.pk, created_at=moment
-        )
+        record_act(actor=actor.label, verb="unmerge", object_kind="entity", object_id=kept.pk, at=moment)
         return row
 
 

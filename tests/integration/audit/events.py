@@ -54,10 +54,10 @@ def as_the_tables_owner(owner_id: UUID) -> Iterator[Any]:
     with connection.cursor() as cursor:
         try:
             for table in TABLES:
-                cursor.execute(f"ALTER TABLE {table} DISABLE TRIGGER audit_is_append_only")
+                cursor.execute(f"ALTER TABLE {table} DISABLE TRIGGER USER")
             cursor.execute("SELECT set_config(%s, %s, false)", [OWNER_SETTING, str(owner_id)])
             yield cursor
         finally:
             for table in TABLES:
-                cursor.execute(f"ALTER TABLE {table} ENABLE TRIGGER audit_is_append_only")
+                cursor.execute(f"ALTER TABLE {table} ENABLE TRIGGER USER")
     connection.close()

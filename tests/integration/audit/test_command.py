@@ -79,6 +79,7 @@ def test_a_chain_of_somebody_who_was_purged(alice: Actor, mallory: Actor, heads:
         (str(pseudonym_of(mallory.owner_id)), False),
         (chain, True),
     ]
+    assert [one["code"] for one in said["findings"]] == ["chain.not_purged"], "it was moved by hand"
     assert json.loads(audit("heads"))["heads"].keys() == {one["chain"] for one in said["chains"]}
 
 

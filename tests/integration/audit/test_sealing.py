@@ -6,14 +6,16 @@ from collections.abc import Callable
 from datetime import timedelta
 from threading import Barrier, Thread
 from typing import Any
+from uuid import UUID
 
 import pytest
 from django.db import DatabaseError, connection, transaction
 
 from memory.models import AuditEvent, AuditSeal, Owner, owner_scope
 from memory.services.actors import Actor
-from memory.services.audit import sealing
+from memory.services.audit import recording, sealing
 from memory.services.audit.chain import BEFORE_THE_FIRST
+from memory.services.audit.recording import event_of
 from memory.services.audit.sealing import owners_with_unsealed, seal_all, seal_next
 from memory.services.audit.verification import verify_owner
 from memory.services.jobs import SEAL_AUDIT, ensure_schedules
@@ -48,17 +50,12 @@ def test_batches_are_bounded(alice: Actor, monkeypatch: pytest.MonkeyPatch) -> N
     assert codes(alice.owner_id) == []
 
 
-def test_an_event_that_comes_late_goes_into_the_next_batch(alice: Actor) -> None:
+def test_an_event_that_comes_late_goes_into_the_next_batch(alice: Actor, monkeypatch: pytest.MonkeyPatch) -> None:
     early, *_ = add(alice.owner_id, "erase", "erase")
-    with owner_scope(alice.owner_id):
+    with owner_scope(alice.owner_id), monkeypatch.context() as earlier:
         # As if it had been recorded before the others and committed after the seal.
-        late = AuditEvent(
-            id=early.pk.__class__(int=early.pk.int - 1),
-            actor="person",
-            verb="export",
-            object_kind="archive",
-            created_at=NOW - timedelta(minutes=1),
-        )
+        earlier.setattr(recording, "new_id", lambda: UUID(int=early.pk.int - 1))
+        late = event_of(actor="person", verb="export", object_kind="archive", at=NOW - timedelta(minutes=1))
     assert seal_next(alice.owner_id, at=NOW) == 2
     with owner_scope(alice.owner_id):
         late.save(force_insert=True)

@@ -51,8 +51,9 @@ TAMPERING: dict[str, tuple[str, list[tuple[str, int | None]]]] = {
         [("reads.missing", 2)],
     ),
     "inserted": (
-        """INSERT INTO memory_auditevent (owner_id, id, actor, verb, object_kind, reason, count, created_at, sealed_in)
-        SELECT owner_id, gen_random_uuid(), actor, verb, object_kind, reason, count, created_at, sealed_in
+        """INSERT INTO memory_auditevent
+            (owner_id, id, actor, verb, object_kind, reason, count, created_at, sealed_in, proof)
+        SELECT owner_id, gen_random_uuid(), actor, verb, object_kind, reason, count, created_at, sealed_in, proof
         FROM memory_auditevent WHERE sealed_in = 2 AND verb = 'erase' LIMIT 1""",
         [("acts.added", 2)],
     ),

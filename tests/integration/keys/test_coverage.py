@@ -12,6 +12,7 @@ from memory.services.keys.sealed_tables import TOKENS, sealed_tables
 NOT_SEALED = {
     ("memory_agentkey", "digest"),
     ("memory_agentkey", "proof"),
+    ("memory_auditevent", "proof"),
     ("memory_auditseal", "acts_digest"),
     ("memory_auditseal", "reads_digest"),
     ("memory_auditseal", "previous"),
@@ -25,6 +26,7 @@ NOT_SEALED = {
     ("memory_outboundrequest", "signature"),
     ("memory_purge", "proof"),
     ("memory_purge", "token_digest"),
+    ("memory_retiredauditevent", "proof"),
     ("memory_retiredauditseal", "acts_digest"),
     ("memory_retiredauditseal", "reads_digest"),
     ("memory_retiredauditseal", "previous"),

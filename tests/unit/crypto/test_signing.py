@@ -47,3 +47,15 @@ def test_the_signed_form_of_a_value_is_one_only() -> None:
     )
     with pytest.raises(ValueError, match="not JSON compliant"):
         canonical(float("nan"))
+
+
+def test_a_code_counts_for_its_message_purpose_and_key() -> None:
+    made = HERE.mac(MESSAGE, purpose="audit")
+    assert len(made) == 32
+    assert made == Signer("a secret for tests only, of more than thirty-two bytes").mac(MESSAGE, purpose="audit")
+    others = [
+        HERE.mac(b"another", purpose="audit"),
+        HERE.mac(MESSAGE, purpose="receipt"),
+        THERE.mac(MESSAGE, purpose="audit"),
+    ]
+    assert made not in others
