@@ -82,7 +82,10 @@ class Wrapping:
                 made_at={int(version): datetime.fromisoformat(moment) for version, moment in made.items()},
             )
         except (KeyError, ValueError, AttributeError, TypeError, InvalidTag) as error:
-            raise KeysUnavailable("An owner's keys do not open with the master key. Nothing was read.") from error
+            raise KeysUnavailable(
+                "An owner's keys do not open with the master key. Nothing was read. If the master key was replaced, "
+                "restart every process of Loci."
+            ) from error
 
     def wrap(self, secret: bytes | bytearray, owner_id: UUID, purpose: str) -> str:
         """Wrap one secret."""
@@ -120,7 +123,8 @@ class WrappedVault(ABC):
         if not self.wrapping.is_of(checked_format(stored).get("check")):
             raise KeysUnavailable(
                 "The master key is not the one that this key vault was made with. Nothing was read or written. "
-                "Give the right LOCI_MASTER_KEY (or LOCI_MASTER_KEY_FILE), or the vault that belongs to it. "
+                "If it was replaced since this process began, restart every process of Loci. "
+                "Else give the right LOCI_MASTER_KEY (or LOCI_MASTER_KEY_FILE), or the vault that belongs to it. "
                 "If a change of the master key was interrupted, run `keys rotate-master` again."
             )
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import sys
 from argparse import ArgumentParser
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, Final
 
@@ -113,7 +114,22 @@ def _server() -> Finding:
             f"`up` runs (process {pid}), but nothing answers at {where}.",
             "Wait a moment, then see its log lines.",
         )
-    return Finding(name, "ok", f"`up` runs (process {pid}) and answers at {where}.")
+    return _told_by_server(answer, f"`up` runs (process {pid}) and answers at {where}")
+
+
+def _told_by_server(answer: Mapping[str, Any], so_far: str) -> Finding:
+    """Take over what the web process says of itself: it may lack what this command has, the master key for example."""
+    name, status = "server", answer["status"]
+    if status not in ("degraded", "failing"):
+        return Finding(name, "ok", f"{so_far}.")
+    worse = [check for check in answer["checks"] if check.get("status") == status]
+    said = "; ".join(f"{check.get('name')}: {check.get('detail')}" for check in worse)
+    return Finding(
+        name,
+        status,
+        f"{so_far}, but it calls itself {status}. {said}",
+        "Where no other line says so: restart `up`.",
+    )
 
 
 def _embedded_database() -> list[Finding]:

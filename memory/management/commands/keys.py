@@ -10,6 +10,7 @@ from uuid import UUID
 
 from django.core.management.base import BaseCommand, CommandError
 
+from memory.crypto.signing import fingerprint, signer
 from memory.errors import LociError
 from memory.management.answers import answer, errors_for_operators
 from memory.models import Owner
@@ -19,6 +20,8 @@ from memory.services.keys.moving import move_to_keyring
 from memory.services.keys.rotation import KeyStatus, Turn, begin_rotation, end_rotation, key_status
 from memory.services.keys.verification import verify_owner
 from memory.services.logins import owner_named
+from runtime.instance import running_instance
+from runtime.paths import data_directory
 
 SAMPLE: Final = 100
 MOST_SAMPLED: Final = 100_000
@@ -35,7 +38,9 @@ class Command(BaseCommand):
     def add_arguments(self, parser: ArgumentParser) -> None:
         """Declare the actions."""
         actions = parser.add_subparsers(dest="action", required=True, metavar="ACTION")
-        status = actions.add_parser("status", help="versions of text keys, their age, and what waits for rotation")
+        status = actions.add_parser(
+            "status", help="versions of text keys, what waits for rotation, the public signing key"
+        )
         rotate = actions.add_parser("rotate", help="give text keys a new version; workers move what is stored")
         rotate.add_argument("--now", action="store_true", help="move everything here and destroy the former versions")
         rotate.add_argument(
@@ -43,6 +48,7 @@ class Command(BaseCommand):
         )
         master = actions.add_parser("rotate-master", help="wrap the vault with another master key")
         master.add_argument("--abandon", action="store_true", help="give up a change that was interrupted")
+        master.add_argument("--force", action="store_true", help="even while `up` runs, which can read nothing then")
         moving = actions.add_parser("to-keyring", help="move the master key into the keyring of the system")
         moving.add_argument("--keep-file", action="store_true", help="leave the generated file where it is")
         verify = actions.add_parser("verify", help=f"open stored texts; ends with {ATTENTION} when some do not open")
@@ -68,11 +74,16 @@ class Command(BaseCommand):
     def _status(self, options: dict[str, Any]) -> None:
         found = [key_status(owner_id=owner_id) for owner_id in _owners(options)]
         lines = [line for status in found for line in _status_lines(status)]
+        public = signer().public_key
+        name = fingerprint(public)
         answer(
             self.stdout.write,
-            {"owners": [asdict(status) for status in found]},
+            {
+                "owners": [asdict(status) for status in found],
+                "signing": {"public_key": public.hex(), "fingerprint": name},
+            },
             as_json=options["json"],
-            lines=lines or ["There are no owners."],
+            lines=[*(lines or ["There are no owners."]), f"Public signing key {public.hex()}, fingerprint {name}"],
         )
         if any(status.overdue or status.without_key for status in found):
             raise SystemExit(ATTENTION)
@@ -118,6 +129,12 @@ class Command(BaseCommand):
         return tell
 
     def _rotate_master(self, options: dict[str, Any]) -> None:
+        supervisor = running_instance(data_directory())
+        if supervisor is not None and not options["force"]:
+            raise CommandError(
+                f"`up` is running (process {supervisor}) and could open no key any more once another master key is in "
+                "charge. Nothing was changed. Stop that process first, and start it again afterwards."
+            )
         if options["abandon"]:
             entries = give_up_replacement()
             value: dict[str, Any] = {"abandoned": True, "entries": entries}

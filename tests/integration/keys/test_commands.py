@@ -7,7 +7,10 @@ import io
 import json
 import secrets
 import stat
+import subprocess
+import sys
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from datetime import timedelta
 from pathlib import Path
 from typing import Any
@@ -17,6 +20,7 @@ from django.core.management import CommandError, call_command
 from django.db import connection
 
 from memory.crypto.keyring import Keyring, install, keyring
+from memory.crypto.signing import fingerprint, signer
 from memory.errors import KeysUnavailable
 from memory.models import DueWork, Memory, owner_scope
 from memory.providers.composition import install_keyring, open_vault
@@ -28,6 +32,7 @@ from memory.services.drafts import Draft
 from memory.services.keys import master, rotation
 from memory.services.keys.verification import TableCheck, verify_owner
 from memory.services.remember import remember
+from tests.environment import PROJECT
 from tests.integration.keys.filled import filled
 
 pytestmark = pytest.mark.django_db(transaction=True)
@@ -55,7 +60,11 @@ class TestStatusAndRotate:
     def test_status_rotate_and_seal_now(self, alice: Actor, mallory: Actor, monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setattr(rotation, "SETTLING", timedelta(0))
         remember(actor=alice, draft=Draft(text="Tea."))
-        (status,) = answered("status", "--owner", "alice")["owners"]
+        found = answered("status", "--owner", "alice")
+        public = signer().public_key
+        assert found["signing"] == {"public_key": public.hex(), "fingerprint": fingerprint(public)}
+        assert public.hex() in typed("status")
+        (status,) = found["owners"]
         assert (status["login"], status["overdue"], status["waiting"]) == ("alice", False, {})
         assert [one["version"] for one in status["versions"]] == [1]
         assert answered("rotate", "--owner", "alice")["owners"][0]["version"] == 2
@@ -147,6 +156,22 @@ class TestVerify:
         assert errors == {str(alice.owner_id): "", str(mallory.owner_id): "keys.unavailable"}
 
 
+@contextmanager
+def another_up() -> Iterator[None]:
+    """Have another process hold what `up` holds while it runs."""
+    code = (
+        "from runtime.instance import only_instance\nfrom runtime.paths import data_directory\n"
+        "with only_instance(data_directory()):\n    print('held', flush=True)\n    input()\n"
+    )
+    command = [sys.executable, "-c", code]
+    with subprocess.Popen(command, cwd=PROJECT, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as holder:
+        assert holder.stdout is not None
+        assert holder.stdin is not None
+        assert holder.stdout.readline() == "held\n"
+        yield
+        holder.stdin.write("\n")
+
+
 class Killed(BaseException):
     """Stands for the death of the process."""
 
@@ -184,6 +209,22 @@ class TestMaster:
         path.write_text(old)
         with pytest.raises(KeysUnavailable, match="not the one"):
             self.reads(memory)
+
+    def test_not_while_up_runs(self, memory: tuple[Actor, Any], tmp_path: Path) -> None:
+        path = tmp_path / "config" / FILE_NAME
+        old = path.read_text()
+        with another_up():
+            with pytest.raises(CommandError, match="Stop that process first"):
+                typed("rotate-master")
+            assert path.read_text() == old
+            self.reads(memory)
+            running = keyring().vault
+            assert answered("rotate-master", "--force")["file_replaced"] is True
+            with pytest.raises(KeysUnavailable, match="restart every process"):
+                running.load(memory[0].owner_id)
+            with pytest.raises(KeysUnavailable, match="restart every process"):
+                running.verify()
+        self.reads(memory)
 
     @pytest.mark.parametrize("step", ["rewrap", "finish", "_put_in_place"])
     def test_killed_before_any_step_it_is_finished_by_the_next_call(

@@ -74,6 +74,26 @@ class TestCommand:
         assert code == 2
         assert checks["keys"]["status"] == "failing"
 
+    def test_it_says_when_the_running_server_lacks_the_new_master_key(self, running: Installation) -> None:
+        """It has the new key itself, and must not call a server well that opens nothing any more."""
+        refused = running.run("keys", "rotate-master")
+        assert refused.returncode == 1
+        assert "Stop that process first" in refused.stderr
+        path = running.home / "config" / "master.key"
+        kept = {one: one.read_bytes() for one in running.home.joinpath("keys").rglob("*") if one.is_file()}
+        kept[path] = path.read_bytes()
+        try:
+            assert running.run("keys", "rotate-master", "--force").returncode == 0
+            code, checks = report_of(running)
+            assert code == 2
+            assert checks["keys"]["status"] == "ok"
+            assert checks["server"]["status"] == "failing"
+            assert "restart every process" in checks["server"]["detail"]
+        finally:
+            for one, content in kept.items():
+                one.write_bytes(content)
+        assert report_of(running)[1]["server"]["status"] == "ok"
+
     def test_an_open_key_file_is_degraded_and_the_remedy_helps(self, running: Installation) -> None:
         path = running.home / "config" / "master.key"
         path.chmod(0o644)
