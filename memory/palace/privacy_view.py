@@ -8,9 +8,11 @@ from datetime import datetime
 from typing import Any, Final
 from uuid import UUID
 
-from memory.models import Purge, PurgeState
+from memory.models import Agent, Purge, PurgeState
 from memory.palace.dates import Moment, moment, optional_moment
+from memory.palace.presenters import label
 from memory.services.audit.access_log import Entry, Reader
+from memory.services.legible import UNREADABLE, legible
 
 # Names of a purge's targets, gathered into what a person knows; the rest is counted as "other records".
 SORTS: Final[Mapping[str, tuple[str, ...]]] = {
@@ -54,20 +56,7 @@ SORTS: Final[Mapping[str, tuple[str, ...]]] = {
 OTHER: Final = "Other records of the work on them"
 
 
-VERBS: Final = (
-    "read",
-    "reveal",
-    "login",
-    "login_failed",
-    "logout",
-    "export",
-    "import",
-    "snapshot",
-    "archive",
-    "erase",
-    "purge",
-)
-"""What the access log can be limited to."""
+NO_NAME: Final = "an agent that is gone, or whose name cannot be read"
 
 ACTORS: Final = {"person": "you", "system": "Loci itself", "operator": "whoever runs this server"}
 
@@ -134,6 +123,11 @@ SENTENCES: Final = {
 }
 
 
+def named(agent: Agent) -> str:
+    """Give the name of an agent, or that it cannot be read, so that one that is damaged can still be erased."""
+    return legible(agent, "name") or UNREADABLE
+
+
 def sorts(counts: Mapping[str, int]) -> list[Sort]:
     """Gather counts by target into lines for people, leaving out what there is none of."""
     found = [Sort(name, sum(counts.get(part, 0) for part in parts)) for name, parts in SORTS.items()]
@@ -144,19 +138,19 @@ def sorts(counts: Mapping[str, int]) -> list[Sort]:
 
 def readers_row(reader: Reader, now: datetime) -> ReaderRow:
     """Describe one who has read a memory."""
-    name = "you" if reader.agent_id is None else reader.name or "an agent that is gone"
+    name = "you" if reader.agent_id is None else reader.name or NO_NAME
     return ReaderRow(name, reader.reads, moment(reader.last_at, now))
 
 
 def access_row(entry: Entry, now: datetime) -> AccessRow:
     """Describe an event of the audit."""
     event = entry.event
-    kind = event.object_kind.replace("_", " ")
-    who = entry.agent_name or ("an agent that is gone" if entry.agent_id else ACTORS.get(event.actor, event.actor))
+    kind = label(event.object_kind)
+    who = entry.agent_name or (NO_NAME if entry.agent_id else ACTORS.get(event.actor, event.actor))
     return AccessRow(
         at=moment(event.created_at, now),
         who=who,
-        what=f"{event.verb.replace('_', ' ')}: {kind}" if kind else event.verb,
+        what=f"{label(event.verb)}: {kind}" if kind else label(event.verb),
         count=event.count,
         why=event.reason,
         memory=event.object_id if event.object_kind == "memory" and event.count == 1 else None,

@@ -16,7 +16,7 @@ class EraseForm(forms.Form):
 
     password = PlainText(
         label="Your password",
-        required=False,
+        error_messages={"required": "Type your password. Nothing was erased."},
         widget=forms.PasswordInput(attrs=PASSWORD),
         help_text="So that nobody else can erase this at an unlocked screen.",
     )

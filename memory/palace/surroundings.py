@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import logging
 from dataclasses import dataclass
 from typing import Any, Final
 
 from django.http import HttpRequest
 
+from memory.errors import KeysUnavailable
 from memory.palace.presenters import Card, cards_with
 from memory.providers.composition import embedder
 from memory.services.actors import Actor
@@ -14,6 +16,8 @@ from memory.services.clock import now
 from memory.services.health import embedder_finding
 from memory.services.memories import ListRequest, list_memories
 from memory.services.stats import totals
+
+logger = logging.getLogger(__name__)
 
 RECENT: Final = 20
 MOST_FILTER_CHARACTERS: Final = 200
@@ -72,8 +76,15 @@ def _numbers(counts: dict[str, int]) -> list[str]:
 def surroundings(request: HttpRequest, actor: Actor) -> dict[str, Any]:
     """Give what the frame of a page shows, as plain values."""
     counts = totals(actor=actor)
+    try:
+        recent, unreadable = recent_cards(actor, ""), False
+    except KeysUnavailable:
+        # Without this a text that does not open would keep a person from every page, the one that erases it too.
+        logger.exception("the newest memories of an owner do not open")
+        recent, unreadable = [], True
     return {
-        "recent": recent_cards(actor, ""),
+        "recent": recent,
+        "recent_unreadable": unreadable,
         "recent_word": "",
         "numbers": _numbers(counts),
         "embedder": embedder_status(counts["vectors_pending"]),

@@ -182,7 +182,7 @@ def checked_prefix(prefix: Any, *, field: str = "provenance") -> str:
     """
     text = limits.checked_text(prefix, field=field, max_bytes=MAX_PREFIX_BYTES).strip().casefold().rstrip("/")
     if not text:
-        raise InvalidInput(f"{field} names no source.", code=f"{field}.invalid", field=field)
+        raise InvalidInput(f"{field} names no source.", code="provenance.invalid", field=field)
     return text
 
 

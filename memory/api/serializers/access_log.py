@@ -8,14 +8,18 @@ from rest_framework import serializers
 
 from memory.api.serializers.base import PageQuery
 from memory.api.serializers.fields import Identifier, Line, Moment
+from memory.services.audit.vocabulary import ACTORS, KINDS, VERBS
 
 
 class LogQuery(PageQuery):
     """Which events to list."""
 
-    verb = Line(required=False, help_text="What was done: `read`, `erase`, `export`, `login` …")
-    actor = Line(required=False, help_text="By whom: `person`, `system`, `agent:<id>` …")
-    kind = Line(required=False, help_text="To what sort of thing; for reads, the sort of request.")
+    verb = Line(required=False, help_text=f"What was done; one of {', '.join(sorted(VERBS))}.")
+    actor = Line(required=False, help_text=f"By whom: one of {', '.join(sorted(ACTORS))}, or `agent:<id>`.")
+    kind = Line(
+        required=False,
+        help_text=f"To what sort of thing; for reads, the sort of request. One of {', '.join(sorted(KINDS))}.",
+    )
     object = Identifier(required=False, help_text="To which one.")
     since = Moment(required=False, help_text="At this moment or later.")
     until = Moment(required=False, help_text="Before this moment.")
@@ -28,7 +32,9 @@ class LoggedEventSerializer(serializers.Serializer[Any]):
     at = serializers.DateTimeField(source="event.created_at")
     actor = serializers.CharField(source="event.actor")
     agent_id = serializers.UUIDField(allow_null=True)
-    agent_name = serializers.CharField(allow_null=True, help_text="null for others, and where the agent is gone.")
+    agent_name = serializers.CharField(
+        allow_null=True, help_text="null for others, and where the agent is gone or its name cannot be read."
+    )
     verb = serializers.CharField(source="event.verb")
     kind = serializers.CharField(source="event.object_kind", help_text="To what sort of thing it was done.")
     object_id = serializers.UUIDField(source="event.object_id", allow_null=True)
@@ -50,7 +56,9 @@ class ReaderSerializer(serializers.Serializer[Any]):
     """One who has read a memory."""
 
     agent_id = serializers.UUIDField(allow_null=True, help_text="null for the owner.")
-    name = serializers.CharField(allow_null=True, help_text="null for the owner, and where the agent is gone.")
+    name = serializers.CharField(
+        allow_null=True, help_text="null for the owner, and where the agent is gone or its name cannot be read."
+    )
     reads = serializers.IntegerField()
     first_at = serializers.DateTimeField()
     last_at = serializers.DateTimeField()

@@ -10,6 +10,19 @@ from memory.api.serializers.base import Strict
 from memory.api.serializers.fields import Moment, RawText, Word, Words, WriteScope
 from memory.models import AgentKey, GroupKind
 from memory.services.actors import Permission, written_scope
+from memory.services.legible import legible
+
+
+class LegibleField(serializers.CharField):
+    """An encrypted name or label; null where it does not open."""
+
+    def __init__(self) -> None:
+        """Make a field that is only shown."""
+        super().__init__(allow_null=True, read_only=True, help_text="null where it cannot be read.")
+
+    def get_attribute(self, instance: Any) -> str | None:
+        """Read the row's value, if it opens."""
+        return legible(instance, str(self.source))
 
 
 class NewAgentSerializer(Strict):
@@ -22,7 +35,7 @@ class AgentSerializer(serializers.Serializer[Any]):
     """A program that acts for the owner."""
 
     id = serializers.UUIDField()
-    name = serializers.CharField()
+    name = LegibleField()
     created_at = serializers.DateTimeField()
     paused_at = serializers.DateTimeField(allow_null=True, help_text="Since when its keys do not work.")
     trust = serializers.FloatField(
@@ -58,7 +71,7 @@ class KeySerializer(serializers.Serializer[Any]):
     """A key, without its secret."""
 
     id = serializers.UUIDField()
-    label = serializers.CharField()  # type: ignore[assignment]
+    label = LegibleField()  # type: ignore[assignment]
     prefix = serializers.CharField(help_text="The beginning of the secret, after `loci_`.")
     scopes = serializers.ListField(child=serializers.CharField())
     default_scope = serializers.SerializerMethodField()

@@ -19,6 +19,7 @@ from memory.services.agents import create_agent, create_key, list_agents, list_k
 from memory.services.bus.capabilities import Grant, end_capabilities, issue_capability
 from memory.services.bus.trusting import set_trust
 from memory.services.clock import now
+from memory.services.legible import UNREADABLE, legible
 from memory.text.limits import checked_moment
 
 UNSET_TRUST: Final = "unset"
@@ -88,15 +89,19 @@ class Command(BaseCommand):
         for agent in list_agents(actor=actor):
             keys = [_described(key) for key in list_keys(actor=actor, agent_id=agent.pk)]
             paused = agent.paused_at is not None
-            value.append({"id": agent.pk, "name": agent.name, "paused": paused, "trust": agent.trust, "keys": keys})
+            value.append(
+                {"id": agent.pk, "name": legible(agent, "name"), "paused": paused, "trust": agent.trust, "keys": keys}
+            )
             trust = "" if agent.trust is None else f"  (trust {agent.trust:g})"
-            lines.append(f"{agent.name}{'  (paused)' if paused else ''}{trust}  {agent.pk}")
-            lines += [f"  {key['beginning']}…  {key['label']}  {key['state']}  {key['id']}" for key in keys]
+            lines.append(f"{_shown(agent)}{'  (paused)' if paused else ''}{trust}  {agent.pk}")
+            lines += [
+                f"  {key['beginning']}…  {key['label'] or UNREADABLE}  {key['state']}  {key['id']}" for key in keys
+            ]
         answer(self.stdout.write, {"agents": value}, as_json=options["json"], lines=lines or ["There are no agents."])
 
     def _create(self, actor: Actor, options: dict[str, Any]) -> None:
         agent = create_agent(actor=actor, name=options["agent"])
-        self._make_key(actor, agent, options, [f"Agent {agent.name} was created: {agent.pk}"])
+        self._make_key(actor, agent, options, [f"Agent {_shown(agent)} was created: {agent.pk}"])
 
     def _key(self, actor: Actor, options: dict[str, Any]) -> None:
         self._make_key(actor, _agent(actor, options["agent"]), options, [])
@@ -111,15 +116,15 @@ class Command(BaseCommand):
             default_scope=UNSET if options["default_scope"] is None else options["default_scope"],
             expires_at=options["expires"],
         )
-        value = {"agent_id": agent.pk, "name": agent.name, "key_id": made.key_id, "key": made.secret}
-        lines.append(f"Key of {agent.name}, shown once: {made.secret}")
+        value = {"agent_id": agent.pk, "name": legible(agent, "name"), "key_id": made.key_id, "key": made.secret}
+        lines.append(f"Key of {_shown(agent)}, shown once: {made.secret}")
         answer(self.stdout.write, value, as_json=options["json"], lines=lines)
 
     def _pause(self, actor: Actor, options: dict[str, Any]) -> None:
         paused = options["action"] == "pause"
         agent = pause_agent(actor=actor, agent_id=_agent(actor, options["agent"]).pk, paused=paused)
-        lines = [f"{agent.name} is paused; its keys do not work." if paused else f"{agent.name} works again."]
-        value = {"agent_id": agent.pk, "name": agent.name, "paused": paused}
+        lines = [f"{_shown(agent)} is paused; its keys do not work." if paused else f"{_shown(agent)} works again."]
+        value = {"agent_id": agent.pk, "name": legible(agent, "name"), "paused": paused}
         answer(self.stdout.write, value, as_json=options["json"], lines=lines)
 
     def _revoke(self, actor: Actor, options: dict[str, Any]) -> None:
@@ -131,8 +136,8 @@ class Command(BaseCommand):
         agent = _agent(actor, options["agent"])
         if options["end"]:
             end_capabilities(actor=actor, agent_id=agent.pk)
-            value: dict[str, Any] = {"agent_id": agent.pk, "name": agent.name, "ended": True}
-            lines = [f"All tokens of {agent.name} have ended."]
+            value: dict[str, Any] = {"agent_id": agent.pk, "name": legible(agent, "name"), "ended": True}
+            lines = [f"All tokens of {_shown(agent)} have ended."]
         else:
             grant = Grant(
                 max_scope=options["max_scope"],
@@ -143,18 +148,29 @@ class Command(BaseCommand):
             )
             issued = issue_capability(actor=actor, agent_id=agent.pk, grant=grant)
             expires_at = issued.capability.expires_at
-            value = {"agent_id": agent.pk, "name": agent.name, "token": issued.token, "expires_at": expires_at}
-            lines = [f"Token of {agent.name} until {expires_at:%Y-%m-%d %H:%M} UTC, shown once: {issued.token}"]
+            value = {
+                "agent_id": agent.pk,
+                "name": legible(agent, "name"),
+                "token": issued.token,
+                "expires_at": expires_at,
+            }
+            lines = [f"Token of {_shown(agent)} until {expires_at:%Y-%m-%d %H:%M} UTC, shown once: {issued.token}"]
         answer(self.stdout.write, value, as_json=options["json"], lines=lines)
 
     def _trust(self, actor: Actor, options: dict[str, Any]) -> None:
         agent = set_trust(
             actor=actor, agent_id=_agent(actor, options["agent"]).pk, trust=_trust_value(options["trust"])
         )
-        value = {"agent_id": agent.pk, "name": agent.name, "trust": agent.trust}
-        said = f"{agent.name} is trusted {agent.trust:g} of 1."
-        lines = [f"Nobody says how far {agent.name} is trusted." if agent.trust is None else said]
+        value = {"agent_id": agent.pk, "name": legible(agent, "name"), "trust": agent.trust}
+        if agent.trust is None:
+            lines = [f"Nobody says how far {_shown(agent)} is trusted."]
+        else:
+            lines = [f"{_shown(agent)} is trusted {agent.trust:g} of 1."]
         answer(self.stdout.write, value, as_json=options["json"], lines=lines)
+
+
+def _shown(agent: Agent) -> str:
+    return legible(agent, "name") or UNREADABLE
 
 
 def _trust_value(text: str) -> float | None:
@@ -193,7 +209,7 @@ def _uuid(text: str) -> UUID | None:
 def _agent(actor: Actor, named: str) -> Agent:
     wanted, folded = _uuid(named), named.strip().casefold()
     for agent in list_agents(actor=actor):
-        if agent.pk == wanted or agent.name.casefold() == folded:
+        if agent.pk == wanted or (legible(agent, "name") or "").casefold() == folded:
             return agent
     raise NotFound("There is no agent of this name or id here. `manage.py agent list` shows them.")
 
@@ -221,7 +237,7 @@ def _described(key: AgentKey) -> dict[str, Any]:
     return {
         "id": key.pk,
         "beginning": _beginning(key),
-        "label": key.label,
+        "label": legible(key, "label"),
         "scopes": key.scopes,
         "state": state,
         "expires_at": key.expires_at,

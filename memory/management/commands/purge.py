@@ -19,6 +19,7 @@ from memory.management.replaying import described
 from memory.models import Purge, PurgeState, PurgeSubject
 from memory.services.actors import Actor
 from memory.services.agents import list_agents
+from memory.services.legible import legible
 from memory.services.logins import owner_named
 from memory.services.purge.partial_requests import PartialRequest, begin_partial, preview_partial
 from memory.services.purge.receipts import verify_receipt
@@ -174,7 +175,7 @@ def _asked(options: Mapping[str, Any]) -> tuple[Actor, PartialRequest | None]:
 
 
 def _agent(actor: Actor, named: str) -> UUID:
-    found = [one.pk for one in list_agents(actor=actor) if named in (one.name, str(one.pk))]
+    found = [one.pk for one in list_agents(actor=actor) if named in (legible(one, "name"), str(one.pk))]
     if not found:
         raise NotFound("There is no such agent.", code="agent.unknown")
     return found[0]

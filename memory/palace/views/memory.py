@@ -18,7 +18,7 @@ from memory.palace.errors import add_to_form, problem_of
 from memory.palace.forms import CorrectForm
 from memory.palace.memory_view import memory_view
 from memory.palace.presenters import Card, card
-from memory.palace.privacy_view import readers_row
+from memory.palace.privacy_view import named, readers_row
 from memory.palace.surroundings import surroundings
 from memory.services.actors import Actor
 from memory.services.agents import list_agents
@@ -44,9 +44,14 @@ def page(request: HttpRequest, actor: Actor, memory_id: UUID) -> HttpResponse:
     return _page(request, actor, get_memory(actor=actor, memory_id=memory_id))
 
 
-@person_page("POST")
+@person_page("GET", "HEAD", "POST")
 def reveal(request: HttpRequest, actor: Actor, memory_id: UUID) -> HttpResponse:
-    """Show a memory without masks, this once: its page, or only its text where a list asks for that part."""
+    """Show a memory without masks, this once: its page, or only its text where a list asks for that part.
+
+    Only a form reveals. Whoever comes by the address alone, as after a login or by going back, is led to the page.
+    """
+    if request.method != "POST":
+        return HttpResponseRedirect(reverse("palace:memory", args=[memory_id]))
     row = reveal_memory(actor=actor, memory_id=memory_id)
     if is_partial(request):
         return render(request, "palace/memory/revealed.html", {"memory": row})
@@ -60,7 +65,7 @@ def _page(request: HttpRequest, actor: Actor, row: Memory, *, revealed: bool = F
         used=accesses(actor=actor, memory_ids=[row.pk]).get(row.pk),
         sources=sources(actor=actor, memory_id=row.pk),
         versions=history(actor=actor, memory_id=row.pk),
-        agents={agent.pk: agent.name for agent in list_agents(actor=actor)},
+        agents={agent.pk: named(agent) for agent in list_agents(actor=actor)},
         now=moment,
         revealed=revealed,
     )

@@ -15,7 +15,8 @@ from memory.palace.access import person_page
 from memory.palace.dates import moment
 from memory.palace.errors import add_to_form
 from memory.palace.places import place_of, written_place
-from memory.palace.privacy_view import VERBS, access_row, purge_view, sorts
+from memory.palace.presenters import label
+from memory.palace.privacy_view import NO_NAME, access_row, named, purge_view, sorts
 from memory.palace.purge_forms import SnapshotForm
 from memory.palace.surroundings import surroundings
 from memory.services.actors import Actor
@@ -23,6 +24,7 @@ from memory.services.agents import list_agents
 from memory.services.archive.snapshot import snapshot_file_name, snapshot_stream
 from memory.services.audit.access_log import LogRequest, access_log
 from memory.services.audit.read_totals import read_totals
+from memory.services.audit.vocabulary import VERBS
 from memory.services.clock import now
 from memory.services.outbound import list_outbound
 from memory.services.purge.requests import preview_owner, purges_of
@@ -60,7 +62,7 @@ def access(request: HttpRequest, actor: Actor) -> HttpResponse:
     shown, current = rows[:PAGE_ROWS], now()
     context = {
         "rows": [access_row(row, current) for row in shown],
-        "verbs": VERBS,
+        "verbs": [{"word": word, "shown": label(word)} for word in sorted(VERBS)],
         "verb": verb,
         "next_place": _next_place(shown[-1].event) if len(rows) > PAGE_ROWS else "",
         "further": after is not None,
@@ -102,7 +104,7 @@ def _page(request: HttpRequest, actor: Actor, form: SnapshotForm, *, status: int
         "kept": sorts(preview_owner(owner_id=actor.owner_id)),
         "readers": [
             {
-                "name": total.name or "an agent that is gone",
+                "name": total.name or NO_NAME,
                 "memories": total.memories,
                 "reads": total.reads,
                 "last": moment(total.last_at, current),
@@ -111,7 +113,7 @@ def _page(request: HttpRequest, actor: Actor, form: SnapshotForm, *, status: int
         ],
         "sent": len(sent),
         "hosts": sorted({row.host for row in sent}),
-        "agents": [{"id": agent.pk, "name": agent.name} for agent in list_agents(actor=actor)],
+        "agents": [{"id": agent.pk, "name": named(agent)} for agent in list_agents(actor=actor)],
         "purges": [purge_view(purge, current) for purge in purges_of(owner_id=actor.owner_id, size=20)],
         "snapshot_form": form,
         **surroundings(request, actor),

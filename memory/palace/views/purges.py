@@ -17,7 +17,7 @@ from memory.errors import InvalidInput, LociError, NotFound
 from memory.models import Purge, PurgeSubject
 from memory.palace.access import is_partial, person_page
 from memory.palace.errors import add_to_form, error_response, problem_of
-from memory.palace.privacy_view import purge_view, sorts
+from memory.palace.privacy_view import named, purge_view, sorts
 from memory.palace.purge_forms import EraseForm
 from memory.palace.surroundings import surroundings
 from memory.services.actors import Actor
@@ -44,8 +44,8 @@ def ask(request: HttpRequest, actor: Actor) -> HttpResponse:
     """Show what would be erased; erase it when the person has shown who they are."""
     asked = _asked(request, actor)
     form = EraseForm(request.POST if request.method == "POST" else None, whole=asked.request is None)
-    status = 200
-    if request.method == "POST" and form.is_valid():
+    status = 422 if request.method == "POST" else 200
+    if form.is_valid():
         try:
             made = _begin(request, actor, asked, form.cleaned_data)
         except LociError as error:
@@ -117,7 +117,7 @@ def _asked(request: HttpRequest, actor: Actor) -> Asked:
         agent = agents.get(request.GET.get("agent", ""))
         if agent is None:
             raise NotFound("There is no agent with this id here.")
-        return Asked(f"everything of “{agent.name}”", PartialRequest(agent=agent.pk))
+        return Asked(f"everything of “{named(agent)}”", PartialRequest(agent=agent.pk))
     raise InvalidInput("Say what is to be erased: everything, an agent, or a source.", code="purge.empty")
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, Final
@@ -13,12 +14,13 @@ from memory.errors import InvalidInput
 from memory.models import Agent, AuditEvent, MemoryRead, owner_scope
 from memory.services.actors import Actor, Permission
 from memory.services.audit.reading import reads
+from memory.services.audit.vocabulary import AGENT, checked_actor, checked_kind, checked_verb
 from memory.services.features import require_memory
+from memory.services.legible import legible
 from memory.services.memories import visible_memory
 from memory.text import limits
 
 MOST_READERS: Final = 1_000
-AGENT: Final = "agent:"
 LONGEST_WORD: Final = 64
 
 
@@ -119,8 +121,12 @@ def who_read(*, actor: Actor, memory_id: UUID) -> list[Reader]:
 
 
 def agent_names(agent_ids: set[UUID]) -> dict[UUID, str]:
-    """Give the names of agents of the current owner, for people; those that are gone are left out."""
-    return {agent.pk: agent.name for agent in Agent.objects.filter(pk__in=agent_ids)} if agent_ids else {}
+    """Give the names of agents of the current owner, for people.
+
+    Those that are gone are left out, and those whose name does not open.
+    """
+    agents = Agent.objects.filter(pk__in=agent_ids) if agent_ids else ()
+    return {agent.pk: name for agent in agents if (name := legible(agent, "name")) is not None}
 
 
 def agent_of(label: str) -> UUID | None:
@@ -132,6 +138,13 @@ def agent_of(label: str) -> UUID | None:
         return None
 
 
+_CHECKED: Final[Mapping[str, Callable[[str], str]]] = {
+    "verb": checked_verb,
+    "actor": checked_actor,
+    "object_kind": checked_kind,
+}
+
+
 def _conditions(request: LogRequest) -> Q:
     wanted = Q()
     for field in ("verb", "actor", "object_kind"):
@@ -139,7 +152,7 @@ def _conditions(request: LogRequest) -> Q:
         if word is not None:
             if not isinstance(word, str) or not 0 < len(word) <= LONGEST_WORD or "\0" in word:
                 raise InvalidInput(f"{field} is a word of at most {LONGEST_WORD} characters.", field=field)
-            wanted &= Q(**{field: word})
+            wanted &= Q(**{field: _CHECKED[field](word)})
     if request.object_id is not None:
         wanted &= Q(object_id=request.object_id)
     if request.since is not None:

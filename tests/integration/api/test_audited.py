@@ -9,6 +9,7 @@ import pytest
 from memory.models import AuditEvent, MemoryRead, owner_scope
 from memory.services.actors import Actor, Permission
 from memory.services.audit import readers
+from memory.services.audit.vocabulary import ACTORS, KINDS, VERBS
 from tests.integration.api import test_access
 from tests.integration.api.conftest import Client, problem, remember
 
@@ -118,7 +119,9 @@ def test_the_log_and_its_filters(agent: Client, colleague: Client, woman: Client
         "kind=recall": [recalled],
         f"since={recalled['at']}&verb=read": [recalled],
         f"until={recalled['at']}&verb=read": [read],
-        "verb=none": [],
+        "verb=unmerge": [],
+        "kind=skill": [],
+        "actor=replay": [],
     }.items():
         assert woman.json("get", f"/access-log?{query}".replace("+", "%2B")).json()["items"] == expected, query
 
@@ -144,10 +147,22 @@ def test_pages_of_the_log_give_each_event_once(agent: Client, woman: Client) -> 
         ("object=1", "id.invalid"),
         ("since=never", "date.invalid"),
         ("cursor=x", "cursor.invalid"),
+        ("verb=foo", "verb.invalid"),
+        ("kind=foo", "kind.invalid"),
+        ("actor=foo", "actor.invalid"),
+        ("actor=agent:foo", "actor.invalid"),
     ],
 )
 def test_filters_that_cannot_be_used(woman: Client, query: str, code: str) -> None:
     problem(woman.json("get", f"/access-log?{query}"), 422, code)
+
+
+@pytest.mark.parametrize(("name", "known"), [("verb", VERBS), ("kind", KINDS), ("actor", ACTORS | {"agent:<id>"})])
+def test_an_unknown_word_is_answered_with_the_known_ones(woman: Client, name: str, known: frozenset[str]) -> None:
+    body = problem(woman.json("get", f"/access-log?{name}=foo"), 422, f"{name}.invalid")
+    assert body["field"] == name
+    assert sorted(body["known"]) == sorted(known)
+    assert all(word in body["detail"] for word in known)
 
 
 def test_others_see_nothing_of_it(agent: Client, stranger: Client, powerless: Client, woman: Client) -> None:

@@ -405,7 +405,7 @@ class TestWhoMay:
             ({"source": "a", "memories": [UUID(int=1)]}, "purge.several"),
             ({"memories": []}, "memories.too_few"),
             ({"memories": [UUID(int=n) for n in range(MOST_MEMORIES + 1)]}, "memories.too_many"),
-            ({"source": "/"}, "source.invalid"),
+            ({"source": "/"}, "provenance.invalid"),
         ],
         ids=["nothing", "two", "no memory", "too many", "no source"],
     )

@@ -1,0 +1,147 @@
+"""The words of the audit: what can be done, to what sort of thing, and by whom. Filters know these and no others."""
+
+from __future__ import annotations
+
+from typing import Final
+from uuid import UUID
+
+from memory.errors import InvalidInput
+
+VERBS: Final = frozenset(
+    {
+        "accept",
+        "approve",
+        "archive",
+        "change",
+        "create",
+        "delete",
+        "demote",
+        "deprecate",
+        "erase",
+        "export",
+        "import",
+        "join",
+        "leave",
+        "login",
+        "login_failed",
+        "login_locked",
+        "logout",
+        "lose_source",
+        "merge",
+        "narrow",
+        "password",
+        "pause",
+        "promote",
+        "publish",
+        "purge",
+        "read",
+        "reject",
+        "reopen",
+        "reset",
+        "restore",
+        "resume",
+        "retract",
+        "reveal",
+        "revoke",
+        "snapshot",
+        "snooze",
+        "supersede",
+        "token",
+        "trust",
+        "unmerge",
+    }
+)
+# What is acted on.
+OBJECTS: Final = frozenset(
+    {
+        "agent",
+        "archive",
+        "bus_message",
+        "entity",
+        "group",
+        "key",
+        "login",
+        "memories",
+        "memory",
+        "owner",
+        "profile",
+        "relation",
+        "review",
+        "settings",
+        "skill",
+        "source",
+    }
+)
+# Sorts of requests that read.
+READS: Final = frozenset(
+    {
+        "access_log",
+        "bridges",
+        "causes",
+        "communities",
+        "community",
+        "compressions",
+        "context",
+        "dependencies",
+        "edges",
+        "entities",
+        "entity",
+        "events",
+        "explanation",
+        "facts",
+        "graph_query",
+        "history",
+        "memories",
+        "memory",
+        "mentions",
+        "merges",
+        "messages",
+        "neighbours",
+        "readers",
+        "recall",
+        "relation",
+        "relations",
+        "review",
+        "reviews",
+        "session",
+        "sessions",
+        "skill",
+        "skills",
+        "sources",
+    }
+)
+KINDS: Final = OBJECTS | READS
+# `unknown` is whoever has not shown to be the person, `replay` a purge that is done again after a restore.
+ACTORS: Final = frozenset({"operator", "person", "replay", "system", "unknown"})
+AGENT: Final = "agent:"
+
+
+def checked_verb(word: str) -> str:
+    """Give what was done, if it is known; else raises InvalidInput `verb.invalid`, which names the known verbs."""
+    if word in VERBS:
+        return word
+    words = sorted(VERBS)
+    raise InvalidInput(f"verb is one of {', '.join(words)}.", code="verb.invalid", field="verb", known=words)
+
+
+def checked_kind(word: str) -> str:
+    """Give a sort of thing, if it is known; else raises InvalidInput `kind.invalid`, which names the known sorts."""
+    if word in KINDS:
+        return word
+    words = sorted(KINDS)
+    raise InvalidInput(f"kind is one of {', '.join(words)}.", code="kind.invalid", field="kind", known=words)
+
+
+def checked_actor(label: str) -> str:
+    """Give an actor as events name it; raises InvalidInput `actor.invalid` for what none is named."""
+    if label in ACTORS:
+        return label
+    try:
+        return f"{AGENT}{UUID(label.removeprefix(AGENT))}" if label.startswith(AGENT) else _no_actor()
+    except ValueError:
+        return _no_actor()
+
+
+def _no_actor() -> str:
+    words = [*sorted(ACTORS), f"{AGENT}<id>"]
+    raise InvalidInput(f"actor is one of {', '.join(words)}.", code="actor.invalid", field="actor", known=words)
