@@ -13,10 +13,14 @@ from typing import Any
 
 from django.conf import settings
 from django.core.management.base import BaseCommand, CommandError
+from django.db import DatabaseError, connections
 from psycopg.conninfo import make_conninfo
 
+from memory.errors import LociError
 from memory.management.database import borrowed_database
 from memory.management.replaying import mark_restore, replay_after_restore
+from memory.services.keys.lost_texts import REMEDY, described, owners_with_lost_texts
+from memory.services.schema import schema_state
 from runtime.errors import RuntimeFault
 from runtime.instance import running_instance
 from runtime.paths import data_directory
@@ -31,8 +35,15 @@ NOT_OURS = (
     "for the embedded database."
 )
 NOT_RUNNING_EXIT = 3
+LOST_EXIT = 3
 PASSWORD_BYTES = 24
 ALIASES: Mapping[str, str] = {"app": "default", "owner": "schema"}
+
+
+BEFORE = (
+    "This replaces database {database} by the backup. Text keys that were rotated out since it was made are gone: what "
+    "they sealed opens only with a copy of the key vault from that time."
+)
 
 
 class Command(BaseCommand):
@@ -179,6 +190,26 @@ class Command(BaseCommand):
             age = f" It was made at {found.created_at}." if found is not None else ""
             self.stdout.write(f"The backup is restored.{age} Migrations that it lacks are applied when `up` starts.")
             replay_after_restore(self.stdout.write)
+            self._tell_lost_texts()
+
+    def _tell_lost_texts(self) -> None:
+        """Say it where the restored texts do not open; ends with 3 then."""
+        try:
+            state = schema_state()
+            if state.pending or state.unknown:
+                return
+            lost = owners_with_lost_texts()
+        except (LociError, DatabaseError) as error:
+            self.stdout.write(
+                f"Whether the restored texts open could not be looked at ({type(error).__name__}). Run "
+                "`python3 manage.py doctor` before you go on."
+            )
+            return
+        finally:
+            connections.close_all()
+        if lost.whole or lost.partly:
+            self.stderr.write(f"{described(lost)} {REMEDY}")
+            raise SystemExit(LOST_EXIT)
 
     def _confirm(self, options: Mapping[str, Any]) -> None:
         if options["yes"]:
@@ -188,7 +219,7 @@ class Command(BaseCommand):
                 "This replaces the database by the backup, and there is no terminal to ask at. Nothing was changed. "
                 "Add --yes to say that you mean it."
             )
-        if input(f"This replaces database {self._database} by the backup. Type yes to go on: ").strip() != "yes":
+        if input(f"{BEFORE} Type yes to go on: ".format(database=self._database)).strip() != "yes":
             raise CommandError("Nothing was changed.")
 
     def _provision(self, options: Mapping[str, Any]) -> None:

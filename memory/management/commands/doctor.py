@@ -20,6 +20,7 @@ from memory.services.accounts import owners_without_keys
 from memory.services.findings import Finding, Status, worst
 from memory.services.health import RESTORE_VAULT, health_findings
 from memory.services.key_places import key_findings
+from memory.services.keys.lost_texts import lost_texts_finding
 from memory.services.keys.rotation import rotation_finding
 from runtime import bootstrap
 from runtime.errors import RuntimeFault
@@ -55,7 +56,7 @@ class Command(BaseCommand):
             known = [_probed(found) if found.name == "embedder" and found.status == "ok" else found for found in known]
         findings += known
         if reachable and all(found.status == "ok" for found in known if found.name in ("keys", "schema")):
-            findings += [_owners(), rotation_finding()]
+            findings += [_owners(), lost_texts_finding(), rotation_finding()]
         findings += key_findings(serving.master_key_file())
         connections.close_all()
         self._tell(findings, as_json=options["json"])
