@@ -14,6 +14,7 @@ from django.core.management.base import BaseCommand, CommandError
 from memory.errors import InvalidInput, OwnerPurging
 from memory.management.answers import answer, counted, errors_for_operators
 from memory.management.owners import acting_for, named_owner
+from memory.management.public_keys import public_key
 from memory.models import Owner
 from memory.services.audit.access_log import Entry, LogRequest, access_log
 from memory.services.audit.heads import Head, checked_heads, compare, ends, heads_of
@@ -22,7 +23,6 @@ from memory.services.audit.verification import Finding, Verified, retired_chains
 
 SHOWN: Final = 50
 MOST_SHOWN: Final = 10_000
-PUBLIC_KEY_BYTES: Final = 32
 LARGEST_FILE_BYTES: Final = 64 * 1024 * 1024
 
 
@@ -41,7 +41,7 @@ class Command(BaseCommand):
         )
         verify.add_argument("--against", type=Path, metavar="FILE", help="what `audit heads` has written before")
         verify.add_argument(
-            "--public-key", type=_public_key, metavar="HEX", help="the former signing key's, where it was replaced"
+            "--public-key", type=public_key, metavar="KEY", help="the former signing key's, where it was replaced"
         )
         heads = actions.add_parser("heads", help="write where every chain ends as JSON, to be kept elsewhere")
         show = actions.add_parser("show", help="list what was recorded of an owner, the newest first")
@@ -112,16 +112,6 @@ def _not_moving(heads: Mapping[UUID, Head], chains: Iterable[Verified]) -> dict[
     closed = set(Owner.objects.exclude(purging_at=None).values_list("pseudonym", flat=True))
     moving = closed - {one.chain for one in chains}
     return {chain: head for chain, head in heads.items() if chain not in moving}
-
-
-def _public_key(text: str) -> bytes:
-    try:
-        key = bytes.fromhex(text)
-    except ValueError:
-        key = b""
-    if len(key) != PUBLIC_KEY_BYTES:
-        raise ArgumentTypeError(f"a public key is {PUBLIC_KEY_BYTES} bytes in hexadecimal")
-    return key
 
 
 def _limit(text: str) -> int:

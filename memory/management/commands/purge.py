@@ -15,6 +15,7 @@ from django.core.management.base import BaseCommand, CommandError
 
 from memory.errors import InvalidInput, NotFound
 from memory.management.answers import answer, errors_for_operators
+from memory.management.public_keys import public_key
 from memory.management.replaying import described
 from memory.models import Purge, PurgeState, PurgeSubject
 from memory.services.actors import Actor
@@ -31,7 +32,6 @@ from memory.services.purge.runner import run_purge
 ATTENTION: Final = 3
 MOST_LISTED: Final = 50
 LARGEST_RECEIPT: Final = 1024 * 1024
-PUBLIC_KEY_BYTES: Final = 32
 
 
 class Command(BaseCommand):
@@ -74,8 +74,8 @@ class Command(BaseCommand):
         verify.add_argument("path", metavar="FILE", help="the receipt; - reads it from the input")
         verify.add_argument(
             "--public-key",
-            type=_public_key,
-            metavar="HEX",
+            type=public_key,
+            metavar="KEY",
             help="of the installation that signed; this one's if left out",
         )
         again = actions.add_parser(
@@ -262,13 +262,3 @@ def _id(text: str) -> UUID:
         return UUID(text)
     except ValueError:
         raise ArgumentTypeError("this takes an id") from None
-
-
-def _public_key(text: str) -> bytes:
-    try:
-        key = bytes.fromhex(text)
-    except ValueError:
-        key = b""
-    if len(key) != PUBLIC_KEY_BYTES:
-        raise ArgumentTypeError("this takes 64 hex digits")
-    return key

@@ -53,7 +53,8 @@ def test_one_memory_from_preview_to_receipt(alice: Actor, tmp_path: Path) -> Non
     file = tmp_path / "receipt.json"
     file.write_text(receipt)
     assert typed("verify", str(file)) == "The receipt stands as it was signed.\n"
-    assert "stands" in typed("verify", str(file), "--public-key", signer().public_key.hex())
+    for key in (signer().public_key.hex(), json.loads(receipt)["key"]["public"]):
+        assert "stands" in typed("verify", str(file), "--public-key", key)
     file.write_text(receipt.replace('"memories": 1', '"memories": 2'))
     with pytest.raises(SystemExit) as ended:
         typed("verify", str(file))
