@@ -11,7 +11,8 @@ from typing import Final
 
 from memory.errors import KeysUnavailable
 from memory.ports.ledger import PurgeEntry
-from memory.providers.ledger_entries import DAMAGED, read, written
+from memory.providers.directories import sync_directory
+from memory.providers.ledger_entries import damaged, read, written
 
 FILE: Final = "purges.jsonl"
 LOCK_FILE: Final = "purges.lock"
@@ -51,10 +52,10 @@ class DirectoryLedger:
         """Give the entries of all whole lines."""
         try:
             with self._path.open("rb") as file:
-                for line in file:
+                for number, line in enumerate(file, start=1):
                     if not line.endswith(b"\n"):
                         return
-                    yield _entry_of(line)
+                    yield _entry_of(line, place=f"Line {number}")
         except FileNotFoundError:
             return
         except OSError as error:
@@ -73,17 +74,17 @@ class DirectoryLedger:
         finally:
             os.close(descriptor)
         if fresh:
-            _sync(self._directory)
+            sync_directory(self._directory)
 
 
-def _entry_of(line: bytes) -> PurgeEntry:
+def _entry_of(line: bytes, *, place: str) -> PurgeEntry:
     try:
         value = json.loads(line)
     except ValueError as error:
-        raise KeysUnavailable(DAMAGED) from error
+        raise damaged(place) from error
     if not isinstance(value, dict):
-        raise KeysUnavailable(DAMAGED)
-    return read(value)
+        raise damaged(place)
+    return read(value, place=place)
 
 
 def _end_of_whole_lines(descriptor: int) -> int:
@@ -96,11 +97,3 @@ def _end_of_whole_lines(descriptor: int) -> int:
             return begin + found + 1
         position = begin
     return 0
-
-
-def _sync(directory: Path) -> None:
-    descriptor = os.open(directory, os.O_RDONLY)
-    try:
-        os.fsync(descriptor)
-    finally:
-        os.close(descriptor)

@@ -13,6 +13,7 @@ from typing import Any, BinaryIO
 from uuid import UUID
 
 from memory.errors import KeysUnavailable
+from memory.providers.directories import sync_directory
 from memory.providers.vault import WrappedVault
 
 CHECK_FILE = "check.json"
@@ -49,7 +50,7 @@ class DirectoryVault(WrappedVault):
                 _scrub(file)
         except FileNotFoundError:
             return
-        _sync(path.parent)
+        sync_directory(path.parent)
 
     def used_before(self) -> bool:
         """Tell whether the vault has a check value."""
@@ -137,7 +138,7 @@ def _write_once(path: Path, value: Mapping[str, Any]) -> bool:
         return False
     except OSError as error:
         raise KeysUnavailable(UNWRITABLE) from error
-    _sync(path.parent)
+    sync_directory(path.parent)
     return True
 
 
@@ -150,7 +151,7 @@ def _replace(path: Path, value: Mapping[str, Any]) -> None:
                 temporary.replace(path)
             finally:
                 temporary.unlink(missing_ok=True)
-            _sync(path.parent)
+            sync_directory(path.parent)
             _scrub(former)
     except OSError as error:
         raise KeysUnavailable(UNWRITABLE) from error
@@ -175,11 +176,3 @@ def _scrub(file: BinaryIO) -> None:
     file.write(secrets.token_bytes(size))
     file.flush()
     os.fsync(file.fileno())
-
-
-def _sync(directory: Path) -> None:
-    descriptor = os.open(directory, os.O_RDONLY)
-    try:
-        os.fsync(descriptor)
-    finally:
-        os.close(descriptor)

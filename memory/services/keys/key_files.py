@@ -7,6 +7,8 @@ import secrets
 from pathlib import Path
 from typing import BinaryIO
 
+from memory.providers.directories import sync_directory
+
 
 def scrub(file: BinaryIO) -> None:
     """Overwrite a file from its beginning, flushed to the disk, and close it."""
@@ -23,12 +25,3 @@ def destroy(path: Path) -> None:
     path.unlink()
     scrub(file)
     sync_directory(path.parent)
-
-
-def sync_directory(directory: Path) -> None:
-    """Flush the names in a directory to the disk."""
-    descriptor = os.open(directory, os.O_RDONLY)
-    try:
-        os.fsync(descriptor)
-    finally:
-        os.close(descriptor)

@@ -14,11 +14,12 @@ from memory.crypto.keyring import keyring
 from memory.errors import InvalidInput, KeysUnavailable
 from memory.providers import system_keyring
 from memory.providers.composition import KEYRING, present_master_key, vault_of, vault_used_before
+from memory.providers.directories import sync_directory
 from memory.providers.master_key import FILE_NAME, new_master_key
 from memory.providers.system_keyring import wipe
 from memory.providers.vault import WrappedVault, parse_master_key
 from memory.providers.vault_rewrapping import abandon, finish, in_charge, rewrap, unfinished
-from memory.services.keys.key_files import scrub, sync_directory
+from memory.services.keys.key_files import scrub
 
 STAGED_NAME: Final = f"{FILE_NAME}.new"
 TO_DO: Final = "Set LOCI_MASTER_KEY or LOCI_MASTER_KEY_FILE to the new key, and remove the old one."
