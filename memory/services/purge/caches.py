@@ -30,16 +30,10 @@ def register_cache(name: str, forget: Forget) -> None:
     """Add a cache of this process.
 
     Args:
-        name: of the cache, for the list that a test compares.
+        name: of the cache; one that was added before under this name is replaced.
         forget: drops what is kept of an owner; it may drop more.
     """
     _caches[name] = forget
-
-
-def cache_names() -> frozenset[str]:
-    """List the caches that are known."""
-    load_announced()
-    return frozenset(_caches)
 
 
 def forget_owner(owner_id: UUID) -> None:

@@ -138,8 +138,3 @@ def targets(*phases: Phase) -> list[PurgeTarget]:
     load_announced()
     ordered = sorted(_targets.values(), key=lambda entry: entry[0])
     return [target for phase, target in ordered if not phases or phase in phases]
-
-
-def covered_tables() -> frozenset[str]:
-    """List the tables that some target answers for."""
-    return frozenset(table for target in targets() for table in target.tables)

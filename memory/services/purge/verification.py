@@ -97,11 +97,6 @@ def _look_for_rows(look: Look, table: str, owner_id: UUID, *, whole: bool) -> No
     look.note(table, found)
 
 
-def unregistered_tables(covered: frozenset[str]) -> list[str]:
-    """List the tables of the database that no target answers for and that no reason is given for."""
-    return [name for name, *_ in _ask(TABLES, {}) if name not in covered and name not in EXEMPT]
-
-
 def _rows(table: str, owner_id: UUID, *, by_index: bool) -> int:
     """Count an owner's rows in one of two ways, which agree unless an index is damaged."""
     avoided = ("enable_seqscan",) if by_index else ("enable_indexscan", "enable_indexonlyscan", "enable_bitmapscan")
