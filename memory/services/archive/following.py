@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from memory.errors import TooLarge
 from memory.services.archive import limits
 from memory.services.archive.outcome import ArchiveImported
 from memory.services.archive.reading import Archive, Record
@@ -27,8 +26,7 @@ class Following:
     def of(self, key: str) -> list[Record]:
         """Give the lines that hang on a row; ask for rows in the order of their ids.
 
-        Raises:
-            TooLarge: `archive.too_large`, more than 20,000 of them, or 64 MiB.
+        More than 20,000 of them, or 4 MiB, are left and counted.
         """
         found: list[Record] = []
         held = 0
@@ -36,15 +34,13 @@ class Following:
             here = self._next.get(self._column)
             if not isinstance(here, str) or here < key:
                 self._result.leave(self._part)
-            elif here == key:
+            elif here > key:
+                break
+            elif len(found) >= limits.MOST_ROWS_OF_ONE or held + self._size > limits.MOST_BYTES_OF_ONE:
+                self._result.leave(self._part)
+            else:
                 found.append(self._next)
                 held += self._size
-            else:
-                break
-            if len(found) > limits.MOST_ROWS_OF_ONE or held > limits.MOST_BYTES_OF_ONE:
-                raise TooLarge(
-                    f"More lines of {self._part}.jsonl belong to one row than are taken.", code="archive.too_large"
-                )
             self._advance()
         self.held += held
         return found

@@ -36,12 +36,21 @@ MOST_MANIFEST_BYTES: Final = 256 * KIB
 MOST_DEPTH: Final = 32
 """Most objects and lists inside one another."""
 
+MOST_VALUES: Final = 20_000
+"""Values in one line, lists and objects among them: two bytes of a line can become a hundred in memory."""
+
+VALUE_BYTES: Final = 64
+"""What a value counts as at least, wherever bytes of lines are bounded."""
+
 MOST_PAGE_BYTES: Final = 16 * MIB
 """Lines that are worked on at a time."""
 
 MOST_ROWS_OF_ONE: Final = 20_000
-MOST_BYTES_OF_ONE: Final = 64 * MIB
-"""Lines that hang on one memory, entity, relation or event."""
+MOST_BYTES_OF_ONE: Final = 4 * MIB
+"""Lines that hang on one memory, entity, relation or event; further ones are left."""
+
+MOST_CHANGES_BYTES: Final = 64 * KIB
+"""Of the former values that one version of a memory keeps."""
 
 MOST_SKILL_BYTES: Final = 64 * MIB
 """Of all skills, which are taken over together."""

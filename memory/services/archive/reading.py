@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import json
+import re
 import struct
 import zipfile
 import zlib
 from collections.abc import Iterator
 from contextlib import contextmanager
 from hashlib import sha256
+from itertools import islice
 from typing import IO, Any, Final
 
 from memory.errors import InvalidInput, TooLarge
@@ -29,6 +31,11 @@ _END: Final = struct.Struct("<4s4H2LH")
 _END_64: Final = struct.Struct("<4sQ2H2L4Q")
 _LOCATOR: Final = struct.Struct("<4sLQL")
 
+# A text, whole or cut off, or a mark outside of texts that another value comes with. Nothing is looked at twice.
+_TOKEN: Final = re.compile(rb'"[^"\\]*+(?:\\.[^"\\]*+)*+(?:"|\\?\Z)|[,\[{]', re.DOTALL)
+_MOST_TOKENS: Final = 4 * limits.MOST_VALUES
+_HALF: Final = re.compile(rb"\\u[dD][89a-fA-F]")
+
 
 class Archive:
     """A checked archive: its manifest, and its lines as often as they are asked for."""
@@ -42,21 +49,22 @@ class Archive:
         """Give the rows of a part in the order of the file; nothing where the archive does not hold the part.
 
         Raises:
-            InvalidInput: `archive.line`, a line that is no JSON object, or nested too deeply.
-            TooLarge: `archive.too_large`, a line beyond 4 MiB.
+            InvalidInput: `archive.line`, a line that is no JSON object, nested too deeply, or with half a character.
+            TooLarge: `archive.too_large`, a line beyond 4 MiB, or with more than 20,000 values.
         """
         for line, _ in self.sized_lines(name):
             yield line
 
     def sized_lines(self, name: str) -> Iterator[tuple[Record, int]]:
-        """Give the rows of a part with the bytes of their lines; see `lines`."""
+        """Give the rows of a part with the bytes of their lines, more of those with many values; see `lines`."""
         if not any(one.name == f"{name}.jsonl" for one in self.manifest.files):
             return
         with _damage_told(), self._packed.open(f"{name}.jsonl") as file:
             while line := file.readline(limits.MOST_LINE_BYTES + 1):
                 if len(line) > limits.MOST_LINE_BYTES:
                     raise _too_large(f"A line of {name}.jsonl")
-                yield _object(line, name), len(line)
+                values = _values(line, name)
+                yield _object(line, name), max(len(line), values * limits.VALUE_BYTES)
 
     def pages(self, name: str, most: int) -> Iterator[list[tuple[int, Record]]]:
         """Give the rows of a part with their places, so many at once or as many as have 16 MiB; see `lines`."""
@@ -177,9 +185,25 @@ def _check_file(packed: zipfile.ZipFile, entry: FileEntry) -> None:
         raise _damaged()
 
 
+def _values(line: bytes, name: str) -> int:
+    """Count the values in a line before it is parsed; what is no JSON gives some number.
+
+    Every value follows upon a comma, a colon or a bracket. Those in texts are told apart only where there are many.
+    """
+    count = sum(line.count(mark) for mark in (b",", b"[", b"{"))
+    if count > limits.MOST_VALUES:
+        count = sum(1 for token in islice(_TOKEN.finditer(line), _MOST_TOKENS) if token[0][:1] != b'"')
+        if count > limits.MOST_VALUES:
+            raise _too_large(f"The number of values in a line of {name}.jsonl")
+    return count
+
+
 def _object(line: bytes, name: str) -> Record:
     try:
         value = json.loads(line)
+        if _HALF.search(line):
+            # Halves that belong together are one character; one alone is none, and could be stored nowhere.
+            json.dumps(value, ensure_ascii=False).encode()
     except (ValueError, RecursionError) as error:
         raise _bad_line(name) from error
     if not isinstance(value, dict) or _too_deep(value):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Final
@@ -9,7 +10,7 @@ from uuid import UUID
 
 from django.db import connection
 
-from memory.errors import LociError
+from memory.errors import LociError, TooLarge
 from memory.models import (
     Memory,
     MemoryAccess,
@@ -22,14 +23,19 @@ from memory.models import (
 )
 from memory.services.actors import Actor
 from memory.services.archive.items import Item
+from memory.services.archive.limits import MOST_CHANGES_BYTES
 from memory.services.archive.outcome import ArchiveImported
 from memory.services.archive.placing import Places
 from memory.services.archive.reading import Record
 from memory.services.archive.values import count_of, moment_of, word_of
+from memory.services.changes import CHANGEABLE
 from memory.services.clock import now
 from memory.text import limits
 
 HANGING: Final = ("sources", "versions", "uses", "claims")
+FORMER: Final = (CHANGEABLE - {"text"}) | {"scope", "pii_kinds"}
+"""What a version may say of a memory's former values, besides its text."""
+
 MOST_CLAIM: Final = 2**63
 JOIN_REPLIES: Final = """
     UPDATE memory_memory m SET reply_to_id = u.other FROM unnest(%s::uuid[], %s::uuid[]) AS u (id, other)
@@ -166,7 +172,14 @@ def _version(hanging: _Hanging, row: Memory, line: Record) -> MemoryVersion | No
 
 
 def _changes(places: Places, changes: dict[str, Any]) -> dict[str, Any]:
-    """Give the former values of a change; a former group goes by its id here."""
+    """Give the former values of the fields that a change can have; a former group goes by its id here.
+
+    Raises:
+        TooLarge: `archive.too_large`, more than 64 KiB.
+    """
+    changes = {name: value for name, value in changes.items() if name in FORMER}
+    if len(json.dumps(changes, ensure_ascii=False).encode()) > MOST_CHANGES_BYTES:
+        raise TooLarge("The former values of a version are larger than what is taken.", code="archive.too_large")
     kind, _, group = str(changes.get("scope", "")).partition(":")
     if kind not in (Visibility.SQUAD, Visibility.PROJECT):
         return changes

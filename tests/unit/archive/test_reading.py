@@ -14,7 +14,7 @@ import pytest
 from memory.crypto.signing import signer
 from memory.errors import InvalidInput, LociError, TooLarge
 from memory.ids import new_id
-from memory.services.archive import limits
+from memory.services.archive import limits, reading
 from memory.services.archive.manifest import FORMAT
 from memory.services.archive.reading import checked_archive
 from tests.integration.archive.archives import OTHER, files_of, packed, resigned, with_lines
@@ -195,7 +195,7 @@ def test_a_locked_file_is_refused() -> None:
 
 
 @pytest.mark.parametrize(
-    "line", [b"[1]", b"{", b'"x"', b"\xff", b"{}{}", b'{"a":' + b"[" * 40 + b"]" * 40 + b"}", b"[" * 90_000],
+    "line", [b"[1]", b"{", b'"x"', b"\xff", b"{}{}", b'{"a":' + b"[" * 40 + b"]" * 40 + b"}", b"[" * 19_000],
     ids=["list", "open", "text", "bytes", "two", "deep", "very deep"],
 )  # fmt: skip
 def test_a_line_that_is_no_object_is_refused_when_it_is_reached(line: bytes) -> None:
@@ -212,3 +212,44 @@ def test_a_line_beyond_the_bound_is_refused(monkeypatch: pytest.MonkeyPatch) -> 
     data = resigned({**plain(), "memories.jsonl": b'{"id":"' + b"x" * 80 + b'"}\n'})
     with pytest.raises(TooLarge):
         list(checked_archive(io.BytesIO(data)).lines("memories"))
+
+
+def _lines(line: bytes) -> list[Any]:
+    data = resigned({**plain(), "memories.jsonl": line + b"\n"})
+    return list(checked_archive(io.BytesIO(data)).sized_lines("memories"))
+
+
+@pytest.mark.parametrize("value", [b"[]", b"{}", b"0", b'""'])
+def test_many_values_in_a_line_are_refused_before_it_is_parsed(monkeypatch: pytest.MonkeyPatch, value: bytes) -> None:
+    def parsed(*_: object) -> None:
+        raise AssertionError("It was parsed.")
+
+    monkeypatch.setattr(reading, "_object", parsed)
+    with pytest.raises(TooLarge) as refused:
+        _lines(b'{"x":[' + b",".join([value] * (limits.MOST_VALUES + 1)) + b"]}")
+    assert refused.value.machine_code == "archive.too_large"
+
+
+def test_a_text_is_one_value_whatever_stands_in_it() -> None:
+    text = '[{,"\\' * limits.MOST_VALUES
+    line = json.dumps({"x": text, "y": [0]}).encode()
+    assert _lines(line) == [({"x": text, "y": [0]}, len(line) + 1)]
+
+
+@pytest.mark.parametrize("line", [b'"' * 400_000, b'"' + b'\\"' * 400_000, b'{"x":"' + b"," * 400_000 + b"\\"])
+def test_texts_that_never_end_are_looked_at_once(line: bytes) -> None:
+    with pytest.raises((InvalidInput, TooLarge)):
+        _lines(line)
+
+
+def test_many_values_weigh_more_than_their_bytes() -> None:
+    [(_, size)] = _lines(b'{"x":[' + b",".join([b"[]"] * 5_000) + b"]}")
+    assert size >= 5_000 * limits.VALUE_BYTES
+
+
+def test_halves_of_a_character_belong_together() -> None:
+    assert _lines(b'{"x":"\\ud83d\\ude42"}')[0][0] == {"x": "\U0001f642"}
+    for half in (b'{"x":["\\ud83d"]}', b'{"\\uDE42":1}', b'{"x":"\\ude42\\ud83d"}'):
+        with pytest.raises(InvalidInput) as refused:
+            _lines(half)
+        assert refused.value.machine_code == "archive.line"
