@@ -8,6 +8,8 @@ import traceback
 from types import TracebackType
 from typing import Any
 
+from django.db import DatabaseError, InterfaceError
+
 ExcInfo = tuple[type[BaseException], BaseException, TracebackType | None] | tuple[None, None, None]
 
 
@@ -35,6 +37,19 @@ class RoutesOnly(logging.Filter):
         if request is not None and isinstance(record.args, tuple) and record.args:
             match = getattr(request, "resolver_match", None)
             record.args = (*record.args[:-1], f"/{match.route}" if match else "an unknown address")
+        return True
+
+
+class QueueWithoutDatabase(logging.Filter):
+    """Make one line of what the queue says in fifty while the database is away, as during a restore."""
+
+    def filter(self, record: logging.LogRecord) -> bool:
+        """Take the places in the code off an error of the database, and call it a warning; the queue tries again."""
+        kind = record.exc_info[0] if record.exc_info else None
+        if kind is not None and issubclass(kind, (DatabaseError, InterfaceError)):
+            record.msg, record.args = "%s (%s)", (record.getMessage(), kind.__name__)
+            record.exc_info = record.exc_text = None
+            record.levelno, record.levelname = logging.WARNING, "WARNING"
         return True
 
 
@@ -67,7 +82,10 @@ def logging_configuration(*, level: str, form: str) -> dict[str, Any]:
             },
             "json": {"()": "config.settings.logs.JsonFormatter"},
         },
-        "filters": {"routes_only": {"()": "config.settings.logs.RoutesOnly"}},
+        "filters": {
+            "routes_only": {"()": "config.settings.logs.RoutesOnly"},
+            "queue_without_database": {"()": "config.settings.logs.QueueWithoutDatabase"},
+        },
         "handlers": {"stderr": {"class": "logging.StreamHandler", "formatter": form}},
         "root": {"handlers": ["stderr"], "level": level},
         "loggers": {
@@ -77,5 +95,6 @@ def logging_configuration(*, level: str, form: str) -> dict[str, Any]:
             "django.request": {"level": "ERROR", "filters": ["routes_only"]},
             "django.security.csrf": {"filters": ["routes_only"]},
             "httpx": {"level": "WARNING"},
+            "django-q": {"filters": ["queue_without_database"]},
         },
     }

@@ -7,8 +7,10 @@ import logging
 import sys
 
 import pytest
+from django.conf import settings
+from django.db import InterfaceError, OperationalError
 
-from config.settings.logs import DiscreetFormatter, JsonFormatter
+from config.settings.logs import DiscreetFormatter, JsonFormatter, QueueWithoutDatabase
 
 SAID = ("my password is hunter42", "al@example.org")
 
@@ -34,3 +36,20 @@ def test_exceptions_keep_their_messages_to_themselves(formatter: logging.Formatt
 
 def test_json_lines_are_json() -> None:
     assert json.loads(JsonFormatter().format(record()))["level"] == "ERROR"
+
+
+@pytest.mark.parametrize("kind", [OperationalError, InterfaceError])
+def test_the_queue_says_in_one_line_that_the_database_is_away(kind: type[Exception]) -> None:
+    try:
+        raise kind(SAID[0])
+    except kind:
+        away = logging.LogRecord("django-q", logging.ERROR, __file__, 1, "Failed to pull", (), sys.exc_info())
+    assert QueueWithoutDatabase().filter(away)
+    assert DiscreetFormatter("%(levelname)s %(message)s").format(away) == f"WARNING Failed to pull ({kind.__name__})"
+    assert settings.LOGGING["loggers"]["django-q"]["filters"] == ["queue_without_database"]
+
+
+def test_the_queue_tells_other_errors_whole() -> None:
+    other = record()
+    assert QueueWithoutDatabase().filter(other)
+    assert "ValueError" in DiscreetFormatter("%(message)s").format(other)
