@@ -42,8 +42,8 @@ class DatabaseLedger:
                 page = connection.execute(
                     "SELECT number, entry FROM loci_purges WHERE number > %s ORDER BY number LIMIT %s", [last, PAGE]
                 ).fetchall()
-                for last, value in page:  # noqa: B007
-                    yield read(value if isinstance(value, dict) else {})
+                for last, value in page:
+                    yield read(value if isinstance(value, dict) else {}, place=f"Row {last} (loci_purges)")
                 if len(page) < PAGE:
                     return
 

@@ -12,9 +12,15 @@ from memory.ports.ledger import PurgeEntry
 
 FORMAT: Final = 1
 DAMAGED: Final = (
-    "An entry of the purge ledger is damaged, so that what it names cannot be erased again. Nothing was changed. "
-    "Restore the key vault's place from its own backup."
+    "{place} of the purge ledger is damaged, so that what it names cannot be erased again. Nothing was changed. Take "
+    "that entry from a copy of the ledger and keep all others: an older ledger does not know the last purges. Where no "
+    "copy has it, move it aside, ask for the purges of its time again, and go on with `purge replay`."
 )
+
+
+def damaged(place: str) -> KeysUnavailable:
+    """Make the error that says which entry is damaged and how to go on; `place` names it: `Line 3`."""
+    return KeysUnavailable(DAMAGED.format(place=place))
 
 
 def written(entry: PurgeEntry) -> dict[str, Any]:
@@ -30,8 +36,8 @@ def written(entry: PurgeEntry) -> dict[str, Any]:
     }
 
 
-def read(value: Mapping[str, Any]) -> PurgeEntry:
-    """Read what `written` gave; raises KeysUnavailable for anything else."""
+def read(value: Mapping[str, Any], *, place: str) -> PurgeEntry:
+    """Read what `written` gave; raises KeysUnavailable for anything else, which names the place."""
     try:
         if value["format"] != FORMAT:
             raise KeysUnavailable("The purge ledger has a form that this version does not know. Nothing was changed.")
@@ -44,4 +50,4 @@ def read(value: Mapping[str, Any]) -> PurgeEntry:
             at=datetime.fromisoformat(value["at"]),
         )
     except (KeyError, ValueError, TypeError, AttributeError) as error:
-        raise KeysUnavailable(DAMAGED) from error
+        raise damaged(place) from error

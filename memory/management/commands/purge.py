@@ -22,6 +22,7 @@ from memory.services.actors import Actor
 from memory.services.agents import list_agents
 from memory.services.legible import legible
 from memory.services.logins import owner_named
+from memory.services.purge.ledger import check_ledger
 from memory.services.purge.partial_requests import PartialRequest, begin_partial, preview_partial
 from memory.services.purge.receipts import verify_receipt
 from memory.services.purge.replay import replay
@@ -111,6 +112,8 @@ class Command(BaseCommand):
 
     def _run(self, options: dict[str, Any]) -> None:
         actor, request = _asked(options)
+        # A worker would meet a damaged ledger later, where nobody sees it.
+        check_ledger()
         _confirm(options, whole=request is None)
         made = begin_purge(actor=actor) if request is None else begin_partial(actor=actor, request=request)
         purge = run_purge(purge_id=made.purge.pk) if options["wait"] else made.purge

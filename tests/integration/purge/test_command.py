@@ -14,6 +14,7 @@ from django.core.management import CommandError, call_command, load_command_clas
 
 from memory.crypto.signing import signer
 from memory.models import Agent, Memory, Owner, Purge, owner_scope
+from memory.providers.ledger_directory import FILE
 from memory.services.actors import Actor
 from memory.services.drafts import Draft
 from memory.services.remember import remember
@@ -163,3 +164,14 @@ def test_help_names_every_action() -> None:
     text = parser.format_help()
     for action in ("preview", "run", "status", "resume", "receipt", "verify", "replay"):
         assert action in text
+
+
+def test_a_damaged_ledger_is_told_before_anything_is_asked_for(alice: Actor, settings: Any, tmp_path: Path) -> None:
+    doomed = stored(alice, "Stays.")
+    # A ledger of its own; the keys stay with the vault that is open.
+    settings.KEYS_DIRECTORY = tmp_path
+    (tmp_path / FILE).write_text("no entry\n")
+    with pytest.raises(CommandError, match=r"Line 1 of the purge ledger is damaged.*keep all others"):
+        typed("run", "--memory", str(doomed), "--yes")
+    assert not Purge.objects.exists()
+    assert texts(alice) == {"Stays."}
