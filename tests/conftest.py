@@ -101,8 +101,8 @@ def fresh_process_state(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(reinforcement, "_counter", counter)
     monkeypatch.setattr(readers, "_counter", readers.ReadCounter(writes_itself=False))
     monkeypatch.setattr(outbound, "_log", outbound.OutboundLog(writes_itself=False))
-    caches["default"].clear()
-    caches["agent_keys"].clear()
+    for alias in ("default", "agent_keys", "logins"):
+        caches[alias].clear()
     keyring().forget()
 
 

@@ -15,7 +15,13 @@ from memory.errors import TooLarge
 from tests.integration.api.conftest import API, Client, problem
 
 MIB = 1024 * 1024
-LARGER = {"ingest_turns": 8, "remember_batch": 8, "import_memories": 32}
+LARGER = {
+    "ingest_turns": 8,
+    "remember_batch": 8,
+    "import_memories": 32,
+    "import_archive": 32,
+    "restore_snapshot": 32,
+}
 # An endpoint, a body that it takes, and its limit in MiB.
 BODIES: list[tuple[str, Any, int]] = [
     ("/memories", {"text": "tea"}, 1),
