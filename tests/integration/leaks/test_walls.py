@@ -98,10 +98,9 @@ def test_no_row_can_be_written_for_another_owner(world: World) -> None:
                 with pytest.raises(DatabaseError) as refused:
                     rows(sql, str(world.owner.owner_id))
                 said = str(refused.value)
-                assert "row-level security" in said or "append" in said or "audit" in said or "denied" in said, (
-                    table,
-                    said,
-                )
+                # A partition that is named directly may first notice that the owner belongs to another one.
+                refusals = ("row-level security", "append", "audit", "denied", "partition constraint")
+                assert any(word in said for word in refusals), (table, said)
     assert tried > 60
 
 
@@ -188,4 +187,4 @@ def test_what_everybody_may_look_into_holds_ids_and_times_only(world: World) -> 
         columns = rows("SELECT column_name, data_type FROM information_schema.columns WHERE table_name = %s", table)
         texts = {name for name, kind in columns if kind in ("text", "character varying", "jsonb", "bytea")}
         assert texts <= {"job", "subject", "target", "state", "stage", "position", "expected", "erased", "samples",
-                         "requested_by", "error_code", "token_digest", "receipt"}, table  # fmt: skip
+                         "requested_by", "error_code", "token_digest", "receipt", "proof"}, table  # fmt: skip
