@@ -121,7 +121,8 @@ def measure(
 
 def _load(extractor: str) -> None:
     """Let an extractor read one text, so that its model is there when the time begins."""
-    tools = tools_of({"consolidation_extractor": extractor, "sleep": "off", "consolidation_batch_characters": 4_000})
+    chosen = {"sleep": "off", "privacy_model": "off", "consolidation_batch_characters": 4_000}
+    tools = tools_of({"consolidation_extractor": extractor, **chosen})
     if tools.notes:
         raise InvalidInput(f"the extractor {extractor} is not installed.", code="bench.extractor")
     tools.extractor.extract([Passage(key="first", text="I live in Lisbon.", occurred_at=clock.now())])
