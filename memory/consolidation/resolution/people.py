@@ -13,6 +13,9 @@ def people(one: Name, other: Name) -> Finding:
     first, second = one.words, other.words
     if sorted(first) == sorted(second):
         return "order", ASKED["order"]
+    if not first or not second:
+        # One of them is a number alone, such as a call sign, and the other one has a name beside it.
+        return "part", 0.0
     if len(first) == 1 and len(second) == 1:
         return _first_names(first[0], second[0]) or ("first_name", 0.0)
     if 1 in (len(first), len(second)):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from memory.consolidation.resolution import FLOOR, SURE, Verdict, judge
@@ -118,6 +118,8 @@ NAMES = st.lists(
 
 
 @given(NAMES, NAMES, st.sampled_from(EntityType.values))
+@example("UA123", "ua-123 of Git", EntityType.PERSON.value)
+@example("III Mrs 102", "102", EntityType.PERSON.value)
 def test_judging_is_even_handed_and_bounded(first: str, second: str, type_: str) -> None:
     found, other = judge(first, second, type_=type_), judge(second, first, type_=type_)
     assert (found.score, found.verdict) == (other.score, other.verdict)
