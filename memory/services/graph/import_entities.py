@@ -179,14 +179,7 @@ def take_entity(under_way: Import, item: Mapping[str, Any]) -> str:
 
 
 def _new_entity(under_way: Import, item: Mapping[str, Any], name: str, aliases: list[Any]) -> UUID:
-    draft = EntityDraft(
-        name=name,
-        type=item.get("type"),
-        aliases=aliases,
-        properties=item.get("properties"),
-        importance=item.get("importance", 0.5),
-        seen_at=under_way.known_since(item.get("first_seen"), "first_seen"),
-    )
+    draft = _draft(under_way, item, name, aliases)
     return merge_entity(actor=under_way.actor, draft=draft, scope=under_way.scope).entity_id
 
 
