@@ -18,7 +18,10 @@ from memory.services.writing import insert_vectors
 BATCH: Final = 64
 FIRST_DELAY: Final = timedelta(seconds=30)
 LONGEST_DELAY: Final = timedelta(hours=1)
-_STATE: Final = ("id", "owner_id", "version", "classified_at")
+STATE_FIELDS: Final = ("id", "owner_id", "version", "classified_at")
+
+TextState = tuple[int, datetime | None]
+"""Version and moment of the last look for personal data."""
 
 
 def backfill_vectors(*, owner_id: UUID, at: datetime) -> tuple[int, datetime | None]:
@@ -48,8 +51,8 @@ def backfill_vectors(*, owner_id: UUID, at: datetime) -> tuple[int, datetime | N
                 # Rows archived or changed while the model worked keep their own later entry or need none, and those
                 # that were looked at for personal data meanwhile have got a vector without it.
                 locked = Memory.objects.select_for_update(no_key=True).filter(pk__in=waiting, status=Status.LIVE)
-                current = {row.pk: _state(row) for row in locked.only(*_STATE).order_by("pk")}
-                kept = [place for place, row in enumerate(rows) if current.get(row.pk) == _state(row)]
+                current = {row.pk: text_state(row) for row in locked.only(*STATE_FIELDS).order_by("pk")}
+                kept = [place for place, row in enumerate(rows) if current.get(row.pk) == text_state(row)]
                 insert_vectors([rows[p] for p in kept], embedded.chosen(kept))
                 made += len(kept)
             PendingVector.objects.filter(pk__in=list(entries)).delete()
@@ -62,7 +65,7 @@ def spoken_text(row: Memory) -> str:
     return spoken(row, redacted_text(row))
 
 
-def _state(row: Memory) -> tuple[int, datetime | None]:
+def text_state(row: Memory) -> TextState:
     """Give what tells whether a row's text for embedding is still the same."""
     return row.version, row.classified_at
 

@@ -17,7 +17,7 @@ from memory.models import DueWork, Memory, Owner, Status, owner_scope
 from memory.ports import TokenEmbedder, gives_tokens
 from memory.ports.outbound import on_behalf_of
 from memory.providers.composition import embedder
-from memory.services.backfill import spoken_text
+from memory.services.backfill import TextState, spoken_text, text_state
 from memory.services.clock import now
 from memory.services.embedding import STORING, active_space
 from memory.services.token_vectors import insert_token_vectors
@@ -30,9 +30,6 @@ BATCH: Final = 64
 MOST_BATCHES: Final = 64
 TRY_AGAIN: Final = timedelta(minutes=5)
 FIRST: Final = UUID(int=0)
-
-State = tuple[int, datetime | None]
-"""Version and moment of the last look for personal data."""
 
 # A row whose vector stands in the space needs tokens that were made as they are made now.
 MISSING: Final = """
@@ -120,13 +117,13 @@ def _missing(owner_id: UUID, space_id: int, reduction: bytes, *, after: UUID, mo
         return [row[0] for row in cursor.fetchall()]
 
 
-def _texts(memory_ids: Sequence[UUID]) -> dict[UUID, tuple[State, str]]:
+def _texts(memory_ids: Sequence[UUID]) -> dict[UUID, tuple[TextState, str]]:
     """Give the state and the text to embed of live rows that open."""
     texts = {}
     damaged = 0
     for row in Memory.objects.filter(pk__in=memory_ids, status=Status.LIVE).order_by("pk"):
         try:
-            texts[row.pk] = _state(row), spoken_text(row)
+            texts[row.pk] = text_state(row), spoken_text(row)
         except KeysUnavailable:
             damaged += 1
     if damaged:
@@ -134,12 +131,7 @@ def _texts(memory_ids: Sequence[UUID]) -> dict[UUID, tuple[State, str]]:
     return texts
 
 
-def _unchanged(states: dict[UUID, State]) -> list[Memory]:
+def _unchanged(states: dict[UUID, TextState]) -> list[Memory]:
     """Lock the rows that nobody has changed or archived meanwhile; whoever does so next waits for us."""
     rows = Memory.objects.select_for_update(no_key=True).filter(pk__in=list(states), status=Status.LIVE)
-    return [row for row in rows.order_by("pk") if states[row.pk] == _state(row)]
-
-
-def _state(row: Memory) -> State:
-    """Give what tells whether a row's text for embedding is still the same."""
-    return row.version, row.classified_at
+    return [row for row in rows.order_by("pk") if states[row.pk] == text_state(row)]
