@@ -67,22 +67,25 @@ class SubjectArchiveView(FileView):
         return file_answer(request._request, pieces, name=archive_file_name(now()), media_type=ZIP)
 
 
+def _taking(action_id: str) -> Action:
+    """Describe the taking over of a file that is the body."""
+    return Action(
+        id=action_id,
+        permission=Permission.PRIVACY,
+        rate="write",
+        query=TakeQuery,
+        body=ReceivedSerializer,
+        most_bytes=32 * MIB,
+        answers={200: ArchiveImportedSerializer},
+    )
+
+
 class ArchiveImportView(FileView):
     """Taking an archive over."""
 
     takes = OCTETS
     parser_classes = [FileParser, ZipParser]
-    actions = {
-        "POST": Action(
-            id="import_archive",
-            permission=Permission.PRIVACY,
-            rate="write",
-            query=TakeQuery,
-            body=ReceivedSerializer,
-            most_bytes=32 * MIB,
-            answers={200: ArchiveImportedSerializer},
-        )
-    }
+    actions = {"POST": _taking("import_archive")}
 
     @idempotent
     def post(self, request: Request) -> Response:
@@ -122,17 +125,7 @@ class RestoreSnapshotView(FileView):
     takes = OCTETS
     asks_passphrase = True
     parser_classes = [FileParser]
-    actions = {
-        "POST": Action(
-            id="restore_snapshot",
-            permission=Permission.PRIVACY,
-            rate="write",
-            query=TakeQuery,
-            body=ReceivedSerializer,
-            most_bytes=32 * MIB,
-            answers={200: ArchiveImportedSerializer},
-        )
-    }
+    actions = {"POST": _taking("restore_snapshot")}
 
     @idempotent
     def post(self, request: Request) -> Response:
