@@ -9,14 +9,8 @@ from memory.models.memory import Memory
 from memory.models.tenancy import OwnedRow, TenantForeignKey, TenantModel
 
 
-class AuditEvent(TenantModel):
-    """Who did what to which row, and why.
-
-    A trigger refuses deletes, and updates other than the one that puts an event into its seal. Acts of reading may be
-    deleted when they are old and sealed, and all of an owner's when a purge has moved them to `RetiredAuditEvent`.
-    """
-
-    READ = "read"
+class EventFields(models.Model):
+    """What is recorded of an act."""
 
     actor = models.CharField(max_length=64)
     verb = models.CharField(max_length=32)
@@ -29,6 +23,19 @@ class AuditEvent(TenantModel):
     sealed_in = models.PositiveIntegerField(null=True, blank=True)
     # Made with the installation's key; empty for what was recorded before there were proofs, refused for new rows.
     proof = models.BinaryField(max_length=32, default=bytes)
+
+    class Meta:
+        abstract = True
+
+
+class AuditEvent(TenantModel, EventFields):
+    """Who did what to which row, and why.
+
+    A trigger refuses deletes, and updates other than the one that puts an event into its seal. Acts of reading may be
+    deleted when they are old and sealed, and all of an owner's when a purge has moved them to `RetiredAuditEvent`.
+    """
+
+    READ = "read"
 
     class Meta:
         indexes = [
@@ -65,20 +72,11 @@ class AuditSeal(TenantModel, SealFields):
         constraints = [models.UniqueConstraint(fields=["owner", "number"], name="audit_seal_once")]
 
 
-class RetiredAuditEvent(models.Model):
+class RetiredAuditEvent(EventFields):
     """An event of an owner who was purged, under the pseudonym that the chain was made with; names nobody."""
 
     id = models.UUIDField(primary_key=True, editable=False)
     pseudonym = models.UUIDField()
-    actor = models.CharField(max_length=64)
-    verb = models.CharField(max_length=32)
-    object_kind = models.CharField(max_length=32)
-    object_id = models.UUIDField(null=True)
-    reason = models.CharField(max_length=64, blank=True, default="")
-    count = models.PositiveIntegerField(default=1)
-    created_at = models.DateTimeField()
-    sealed_in = models.PositiveIntegerField(null=True, blank=True)
-    proof = models.BinaryField(max_length=32, default=bytes)
 
     class Meta:
         indexes = [models.Index(fields=["pseudonym", "created_at"], name="retired_audit_by_time")]
