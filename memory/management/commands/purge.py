@@ -15,13 +15,13 @@ from django.core.management.base import BaseCommand, CommandError
 
 from memory.errors import InvalidInput, NotFound
 from memory.management.answers import answer, errors_for_operators
+from memory.management.owners import acting_for
 from memory.management.public_keys import public_key
 from memory.management.replaying import described
 from memory.models import Purge, PurgeState, PurgeSubject
 from memory.services.actors import Actor
 from memory.services.agents import list_agents
 from memory.services.legible import legible
-from memory.services.logins import owner_named
 from memory.services.purge.ledger import check_ledger
 from memory.services.purge.partial_requests import PartialRequest, begin_partial, preview_partial
 from memory.services.purge.receipts import verify_receipt
@@ -168,7 +168,7 @@ def _asked(options: Mapping[str, Any]) -> tuple[Actor, PartialRequest | None]:
         )
     if not partial and options.get("seal"):
         raise CommandError("--seal belongs to --agent, --source and --memory: an owner's keys are destroyed anyway.")
-    actor = Actor(owner_id=owner_named(options["owner"]), kind="operator")
+    actor = acting_for(options["owner"])
     if not partial:
         return actor, None
     agent = _agent(actor, options["agent"]) if options["agent"] else None
