@@ -13,6 +13,7 @@ from memory.palace.dates import Moment, moment, optional_moment
 from memory.palace.presenters import label
 from memory.services.audit.access_log import Entry, Reader
 from memory.services.legible import UNREADABLE, legible
+from memory.services.purge.lease import OPEN
 
 # Names of a purge's targets, gathered into what a person knows; the rest is counted as "other records".
 SORTS: Final[Mapping[str, tuple[str, ...]]] = {
@@ -175,7 +176,7 @@ def purge_view(purge: Purge, now: datetime) -> PurgeView:
         erased=sorts(erased),
         done=sum(erased.values()),
         total=max(sum(purge.expected.values()), sum(erased.values()), 1),
-        open=purge.state in (PurgeState.WAITING, PurgeState.RUNNING),
+        open=purge.state in OPEN,
         stays=list(receipt.get("stays", ())),
         looked=bool(receipt) and not receipt["verification"]["left"],
     )

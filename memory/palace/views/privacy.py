@@ -27,7 +27,8 @@ from memory.services.audit.read_totals import read_totals
 from memory.services.audit.vocabulary import VERBS
 from memory.services.clock import now
 from memory.services.outbound import list_outbound
-from memory.services.purge.requests import preview_owner, purges_of
+from memory.services.purge.partial_requests import purges_seen
+from memory.services.purge.requests import preview_owner
 
 PAGE_ROWS: Final = 50
 MOST_SENT: Final = 500
@@ -114,7 +115,7 @@ def _page(request: HttpRequest, actor: Actor, form: SnapshotForm, *, status: int
         "sent": len(sent),
         "hosts": sorted({row.host for row in sent}),
         "agents": [{"id": agent.pk, "name": named(agent)} for agent in list_agents(actor=actor)],
-        "purges": [purge_view(purge, current) for purge in purges_of(owner_id=actor.owner_id, size=20)],
+        "purges": [purge_view(purge, current) for purge in purges_seen(actor=actor, size=20)],
         "snapshot_form": form,
         **surroundings(request, actor),
     }

@@ -23,9 +23,9 @@ from memory.palace.surroundings import surroundings
 from memory.services.actors import Actor
 from memory.services.agents import list_agents
 from memory.services.clock import now
-from memory.services.purge.partial_requests import PartialRequest, begin_partial, preview_partial
+from memory.services.purge.partial_requests import PartialRequest, begin_partial, preview_partial, purge_seen
 from memory.services.purge.receipts import OWNER_STAYS
-from memory.services.purge.requests import NewPurge, begin_purge, preview_owner, purge_by_token, purge_of
+from memory.services.purge.requests import NewPurge, begin_purge, preview_owner, purge_by_token
 from memory.services.reauthentication import confirm_person
 
 RECEIPT: Final = "loci-receipt.json"
@@ -93,7 +93,7 @@ def receipt(request: HttpRequest, purge_id: UUID, token: str) -> HttpResponse:
 @person_page("GET", "HEAD")
 def own_receipt(request: HttpRequest, actor: Actor, purge_id: UUID) -> HttpResponse:
     """Give the receipt of one of the owner's purges as a file."""
-    return _receipt(purge_of(owner_id=actor.owner_id, purge_id=purge_id))
+    return _receipt(purge_seen(actor=actor, purge_id=purge_id))
 
 
 def _receipt(purge: Purge) -> HttpResponse:

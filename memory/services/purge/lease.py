@@ -26,6 +26,7 @@ SILENCE: Final = timedelta(minutes=2)
 BEAT_SECONDS: Final = 20.0
 FIRST_PAUSE: Final = timedelta(seconds=5)
 LONGEST_PAUSE: Final = timedelta(hours=1)
+OPEN: Final = (PurgeState.WAITING, PurgeState.RUNNING)
 SUPERSEDED: Final = "purge.superseded"
 """The code of a purge whose owner is purged as a whole."""
 

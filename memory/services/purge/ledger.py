@@ -17,6 +17,8 @@ from memory.providers.composition import purge_ledger
 
 SALT_BYTES: Final = 16
 IDS_OF_ENTRY: Final = 1_000
+REPLAY: Final = "replay"
+"""Who asks for what the ledger names in a restored database."""
 
 
 def note_owner(*, owner_id: UUID, purge_id: UUID, at: datetime) -> None:

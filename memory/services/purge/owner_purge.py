@@ -18,7 +18,7 @@ from memory.errors import Conflict
 from memory.models import PurgeState, owner_scope
 from memory.services.clock import now
 from memory.services.purge.caches import forget_owner
-from memory.services.purge.ledger import note_owner
+from memory.services.purge.ledger import REPLAY, note_owner
 from memory.services.purge.progress import counts, kept
 from memory.services.purge.receipts import OWNER_STAYS, issue
 from memory.services.purge.registry import Phase, PurgeTarget, Subject, Traces, targets
@@ -92,8 +92,6 @@ def subject_of(work: Work) -> Subject:
 
 def _note(work: Work) -> None:
     """Note the purge in the ledger before the first row goes; what the ledger itself asks for stands there."""
-    from memory.services.purge.partial import REPLAY
-
     if work.purge.requested_by != REPLAY:
         note_owner(owner_id=subject_of(work).owner_id, purge_id=work.purge.pk, at=work.purge.requested_at)
     work.stepped("ledger.noted", progress=False)

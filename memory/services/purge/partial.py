@@ -19,7 +19,7 @@ from memory.services.erasing import erase_memories
 from memory.services.graph.turn import take_turn
 from memory.services.keys.rotation import begin_rotation, next_rotation
 from memory.services.provenance import lose_sources
-from memory.services.purge.ledger import note_erased
+from memory.services.purge.ledger import REPLAY, note_erased
 from memory.services.purge.owner_purge import RowsLeft
 from memory.services.purge.partial_agent import erase_agent, silence_agent
 from memory.services.purge.partial_choice import Target, accepted_as, choose, going_with, is_told_all, told_of
@@ -32,8 +32,6 @@ BATCH: Final = 500
 # Ids of so many erased rows are kept until the verification has looked for them everywhere.
 MOST_LOOKED_FOR: Final = 5_000
 REASON: Final = "purge"
-REPLAY: Final = "replay"
-"""Who asks for what the ledger names in a restored database."""
 
 Beat = Callable[[], None]
 

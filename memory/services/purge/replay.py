@@ -14,9 +14,9 @@ from memory.models import Agent, Memory, MemorySource, Owner, Purge, PurgeSubjec
 from memory.services.clock import now
 from memory.services.graph.turn import take_turn
 from memory.services.provenance import lose_sources, resting_on
-from memory.services.purge.ledger import Named, named_in_ledger
-from memory.services.purge.partial import REPLAY
-from memory.services.purge.requests import OPEN, proven_purge, request_purge
+from memory.services.purge.lease import OPEN
+from memory.services.purge.ledger import REPLAY, Named, named_in_ledger
+from memory.services.purge.requests import proven_purge, request_purge
 from memory.services.purge.runner import run_purge
 
 IDS_OF_PURGE: Final = 10_000

@@ -19,13 +19,11 @@ from memory.services.actors import Actor
 from memory.services.audit.recording import record
 from memory.services.clock import now
 from memory.services.purge.caches import forget_owner
-from memory.services.purge.lease import SUPERSEDED
+from memory.services.purge.lease import OPEN, SUPERSEDED
 from memory.services.purge.proof import PurgeUnproven, is_proven, proof_of
 from memory.services.purge.registry import Subject, targets
 
 TOKEN_BYTES: Final = 32
-MOST_LISTED: Final = 100
-OPEN: Final = (PurgeState.WAITING, PurgeState.RUNNING)
 # Writers that began before hold the owner's row for the time of one transaction.
 PATIENCE: Final = "20s"
 KINDS: Final = frozenset({"person", "operator"})
@@ -176,20 +174,6 @@ def purge_by_token(*, purge_id: UUID, token: str) -> Purge:
     if not compare_digest(known, _digest(token)) or purge is None:
         raise NotFound("There is no such purge, or its token is another one.", code="purge.unknown")
     return purge
-
-
-def purge_of(*, owner_id: UUID, purge_id: UUID) -> Purge:
-    """Give a purge of an owner who is still there; raises NotFound (`purge.unknown`)."""
-    purge = Purge.objects.filter(pk=purge_id, of_owner=owner_id).first()
-    if purge is None:
-        raise NotFound("There is no such purge.", code="purge.unknown")
-    return purge
-
-
-def purges_of(*, owner_id: UUID, size: int = 50) -> list[Purge]:
-    """List the purges of an owner who is still there, newest first, at most 100."""
-    rows = Purge.objects.filter(of_owner=owner_id).order_by("-requested_at", "-pk")
-    return list(rows[: min(size, MOST_LISTED)])
 
 
 @contextmanager

@@ -15,14 +15,15 @@ from django.db.models.functions import RowNumber
 from memory.errors import Conflict, LociError, NotFound
 from memory.models import Purge, PurgeState, PurgeSubject
 from memory.services.clock import now
-from memory.services.purge.lease import LeaseLost, due, take
+from memory.services.purge.lease import OPEN, LeaseLost, due, take
 from memory.services.purge.owner_purge import purge_owner
+from memory.services.purge.partial import run_partial
 from memory.services.purge.proof import PurgeUnproven, is_proven
+from memory.services.purge.receipts import issue
 from memory.services.purge.work import TimeUp, Work
 
 logger = logging.getLogger(__name__)
 
-OPEN: Final = (PurgeState.WAITING, PurgeState.RUNNING)
 ROWS_OF_A_STEP: Final = 20_000
 # Far below the queue's time-out; a purge that takes longer goes on in the next turn.
 TURN_SECONDS: Final = 240.0
@@ -136,9 +137,6 @@ def run_purge(
 
 
 def _run_partial(work: Work) -> None:
-    from memory.services.purge.partial import run_partial
-    from memory.services.purge.receipts import issue
-
     purge = work.purge
 
     def beat() -> None:

@@ -6,15 +6,14 @@ from collections.abc import Sequence
 from typing import Final
 from uuid import UUID
 
-from django.db.models import Q, QuerySet
+from django.db.models import QuerySet
 
 from memory.crypto.keyring import keyring
 from memory.models import AuditEvent, AuditSeal, Owner, Purge, PurgeState
 from memory.services.audit.retiring import retire
-from memory.services.purge.lease import SUPERSEDED
+from memory.services.purge.lease import OPEN, SUPERSEDED
 from memory.services.purge.registry import Subject, Traces
 
-OPEN: Final = Q(state__in=[PurgeState.WAITING, PurgeState.RUNNING])
 NO_PURGE: Final = UUID(int=0)
 
 
@@ -32,7 +31,7 @@ class PurgesTarget:
     def erase(self, subject: Subject, most: int) -> int:
         """Let them name nobody any more."""
         rows = self._rows(subject)
-        rows.filter(OPEN).update(state=PurgeState.FAILED, error_code=SUPERSEDED)
+        rows.filter(state__in=OPEN).update(state=PurgeState.FAILED, error_code=SUPERSEDED)
         return int(rows.update(of_owner=None, target={}, position={}, samples=None))
 
     def remains(self, subject: Subject, traces: Traces) -> int:

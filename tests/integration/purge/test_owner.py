@@ -16,8 +16,9 @@ from memory.services.actors import Actor, system
 from memory.services.audit.verification import verify_retired
 from memory.services.drafts import Draft
 from memory.services.purge.caches import forget_closed_owners
+from memory.services.purge.partial_requests import purge_seen, purges_seen
 from memory.services.purge.receipts import verify_receipt
-from memory.services.purge.requests import begin_purge, preview_owner, purge_by_token, purge_of, purges_of
+from memory.services.purge.requests import begin_purge, preview_owner, purge_by_token
 from memory.services.purge.runner import run_due, run_purge
 from memory.services.remember import remember
 from tests.integration.keys.filled import copied
@@ -126,10 +127,10 @@ def test_token_opens_state_and_receipt_and_nothing_else_does(alice: Actor, mallo
     ):
         with pytest.raises(NotFound):
             purge_by_token(purge_id=purge_id, token=token)
-    assert [one.pk for one in purges_of(owner_id=alice.owner_id)] == [made.purge.pk]
-    assert purge_of(owner_id=alice.owner_id, purge_id=made.purge.pk).pk == made.purge.pk
+    assert [one.pk for one in purges_seen(actor=alice)] == [made.purge.pk]
+    assert purge_seen(actor=alice, purge_id=made.purge.pk).pk == made.purge.pk
     with pytest.raises(NotFound):
-        purge_of(owner_id=mallory.owner_id, purge_id=made.purge.pk)
+        purge_seen(actor=mallory, purge_id=made.purge.pk)
 
     run_due()
 
