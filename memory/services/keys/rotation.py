@@ -12,7 +12,6 @@ from typing import Final
 from uuid import UUID
 
 from django.conf import settings
-from django.db import connection
 
 from memory.crypto.keyring import LIFETIME_SECONDS, keyring
 from memory.errors import Conflict, LociError, OwnerPurging
@@ -21,6 +20,7 @@ from memory.services.clock import now
 from memory.services.findings import Finding
 from memory.services.keys.rekeying import TURN_SECONDS, move_rows
 from memory.services.keys.sealed_tables import rows_sealed_with, rows_without_key
+from memory.services.open_transactions import database_clock, have_ended
 from memory.services.writing import call_for_work
 
 logger = logging.getLogger(__name__)
@@ -33,15 +33,6 @@ BLOCKED: Final = timedelta(days=1)
 # So long after its time a rotation counts as overdue: workers look once a day.
 OVERDUE: Final = timedelta(days=3)
 MOST_OWNERS_LOOKED_AT: Final = 1_000
-
-# Whoever began before the newest version was known everywhere may still commit what the former one has sealed.
-SETTLED: Final = """
-    SELECT clock_timestamp() >= %(cutoff)s AND NOT EXISTS (
-        SELECT FROM pg_stat_activity
-        WHERE datname = current_database() AND pid <> pg_backend_pid() AND xact_start < %(cutoff)s
-          AND backend_type = 'client backend'
-    )
-"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -128,7 +119,8 @@ def rotation_turn(
     done = move_rows(owner_id=owner_id, versions=older, seconds=seconds, after_batch=after_batch)
     if not done.whole:
         return Turn(done.rows, done.closed, -1, False, at)
-    settled = _settled(_made_at(owner_id, known, newest))
+    # Whoever began before the newest version was known everywhere may still commit what the former one has sealed.
+    settled = have_ended(before=_made_at(owner_id, known, newest) + SETTLING)
     left = sum(rows_sealed_with(owner_id=owner_id, versions=older).values())
     if left > (done.closed if despite_damage else 0):
         if done.closed:
@@ -281,18 +273,9 @@ def _made_at(owner_id: UUID, known: Mapping[int, datetime | None], version: int)
 
 
 def _with_new_version(owner_id: UUID, newest: int) -> int:
-    with connection.cursor() as cursor:
-        # The database's clock, since it is compared with the beginnings of transactions.
-        cursor.execute("SELECT clock_timestamp()")
-        moment = cursor.fetchone()[0]
-    keys = keyring().vault.add_version(owner_id, after=newest, at=moment)
+    # The database's clock, since it is compared with the beginnings of transactions.
+    keys = keyring().vault.add_version(owner_id, after=newest, at=database_clock())
     keyring().forget(owner_id)
     made = keys.text_version
     keys.wipe()
     return made
-
-
-def _settled(made_at: datetime) -> bool:
-    with connection.cursor() as cursor:
-        cursor.execute(SETTLED, {"cutoff": made_at + SETTLING})
-        return bool(cursor.fetchone()[0])

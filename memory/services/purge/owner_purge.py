@@ -17,6 +17,7 @@ from django.db import IntegrityError, connection, transaction
 from memory.errors import Conflict
 from memory.models import PurgeState, owner_scope
 from memory.services.clock import now
+from memory.services.open_transactions import database_clock, have_ended
 from memory.services.purge.caches import forget_owner
 from memory.services.purge.ledger import REPLAY, note_owner
 from memory.services.purge.progress import counts, kept
@@ -33,13 +34,6 @@ SETTLING_PAUSE: Final = 0.1
 # All but the keys, which go when everything else has gone.
 ERASED: Final = tuple(phase for phase in Phase if phase is not Phase.KEYS)
 SEARCH_SECONDS: Final = 60.0
-SETTLED: Final = """
-    SELECT NOT EXISTS (
-        SELECT FROM pg_stat_activity
-        WHERE datname = current_database() AND pid <> pg_backend_pid() AND xact_start < %s
-          AND backend_type = 'client backend'
-    )
-"""
 
 
 class RowsLeft(Conflict):
@@ -99,17 +93,11 @@ def _note(work: Work) -> None:
 
 def _settle(work: Work) -> None:
     """Wait for transactions that began before the owner was closed; what one still writes after that is a late row."""
-    with connection.cursor() as cursor:
-        # The database's clock, since it is compared with the beginnings of transactions.
-        cursor.execute("SELECT clock_timestamp()")
-        began = cursor.fetchone()[0]
-        until = time.monotonic() + SETTLING_SECONDS
-        while time.monotonic() < until:
-            cursor.execute(SETTLED, [began])
-            if cursor.fetchone()[0]:
-                break
-            work.beat()
-            time.sleep(SETTLING_PAUSE)
+    began = database_clock()
+    until = time.monotonic() + SETTLING_SECONDS
+    while time.monotonic() < until and not have_ended(before=began):
+        work.beat()
+        time.sleep(SETTLING_PAUSE)
     work.stepped("settle.waited", progress=False)
 
 
