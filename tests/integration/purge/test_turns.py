@@ -12,7 +12,7 @@ from memory.errors import KeysUnavailable
 from memory.models import Purge, PurgeState
 from memory.services.actors import Actor
 from memory.services.clock import now
-from memory.services.purge import partial, runner
+from memory.services.purge import runner
 from memory.services.purge.lease import SILENCE
 from memory.services.purge.requests import begin_purge, request_purge
 from memory.services.purge.runner import purge_is_due, run_due
@@ -104,7 +104,7 @@ def test_a_pause_ends(alice: Actor, monkeypatch: pytest.MonkeyPatch) -> None:
     def refuse(**_: Any) -> None:
         raise KeysUnavailable("Not now.")
 
-    monkeypatch.setattr(partial, "run_partial", refuse)
+    monkeypatch.setattr(runner, "run_partial", refuse)
     with pytest.raises(KeysUnavailable):
         run_due(at=moment)
     row.refresh_from_db()
