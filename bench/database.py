@@ -17,6 +17,7 @@ from django.db import connections
 from memory.crypto import keyring as ring
 from memory.crypto.keyring import Keyring
 from memory.errors import InvalidInput
+from memory.ids import new_id
 from memory.models import Owner
 from memory.providers.vault_directory import DirectoryVault
 from memory.services.actors import Actor, person
@@ -56,9 +57,11 @@ def bench_database() -> Iterator[None]:
 
 def new_owner() -> Actor:
     """Make an owner with keys and without a login."""
-    owner = Owner.objects.create()
-    ring.keyring().create(owner.pk)
-    return person(owner.pk)
+    owner_id = new_id()
+    # The keys first: a vault that was never used is not set up where there are owners already.
+    ring.keyring().create(owner_id)
+    Owner.objects.create(id=owner_id)
+    return person(owner_id)
 
 
 def analyze() -> None:

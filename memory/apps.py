@@ -19,6 +19,7 @@ class MemoryConfig(AppConfig):
         from memory.providers import composition
         from memory.providers.outbound import recording
         from memory.services import outbound
+        from memory.services.archive.registry import announce_parts
         from memory.services.audit import sign_ins
         from memory.services.purge.registry import announce
 
@@ -26,6 +27,7 @@ class MemoryConfig(AppConfig):
         composition.install_keyring()
         recording.install(outbound.note)
         announce(_register_purge_targets)
+        announce_parts(_register_archive_parts)
         sign_ins.connect()
 
 
@@ -33,3 +35,9 @@ def _register_purge_targets() -> None:
     from memory.services.purge.targets import register_targets
 
     register_targets()
+
+
+def _register_archive_parts() -> None:
+    from memory.services.archive.parts import register_parts
+
+    register_parts()

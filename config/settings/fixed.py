@@ -8,6 +8,7 @@ from config.settings import chosen as _chosen
 
 INSTALLED_APPS = [
     "memory.apps.MemoryConfig",
+    "telemetry.apps.TelemetryConfig",
     "django.contrib.admin",
     "django.contrib.auth",
     "django.contrib.contenttypes",
@@ -52,6 +53,7 @@ TEMPLATES = [
                 "django.template.context_processors.request",
                 "django.contrib.auth.context_processors.auth",
                 "django.contrib.messages.context_processors.messages",
+                "memory.palace.sections.navigation",
             ]
         },
     }

@@ -13,7 +13,7 @@ from django.conf import settings
 import memory.errors
 from memory.errors import LociError
 
-PACKAGES: Final = ("memory", "config", "runtime")
+PACKAGES: Final = ("memory", "telemetry", "config", "runtime")
 MOST_MESSAGES: Final = 3
 
 

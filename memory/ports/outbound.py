@@ -23,6 +23,7 @@ class Behalf:
 
     owner_id: UUID
     component: str
+    agent_id: UUID | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,7 +62,7 @@ _behalf: ContextVar[Behalf | None] = ContextVar("outbound_behalf", default=None)
 
 
 @contextmanager
-def on_behalf_of(owner_id: UUID, component: str) -> Iterator[None]:
+def on_behalf_of(owner_id: UUID, component: str, *, agent_id: UUID | None = None) -> Iterator[None]:
     """Record what providers are sent in this block as sent for an owner; inner blocks win.
 
     A new thread begins without it.
@@ -69,8 +70,9 @@ def on_behalf_of(owner_id: UUID, component: str) -> Iterator[None]:
     Args:
         owner_id: for whom.
         component: the part of the product, at most 32 characters; a language model's own component comes before it.
+        agent_id: the agent that asks, where one does.
     """
-    token = _behalf.set(Behalf(owner_id, component))
+    token = _behalf.set(Behalf(owner_id, component, agent_id))
     try:
         yield
     finally:

@@ -23,10 +23,12 @@ class Permission(StrEnum):
     AGENTS = "agents:manage"
     REVIEW = "review:decide"
     PRIVACY = "privacy:manage"
+    TELEMETRY_READ = "telemetry:read"
+    TELEMETRY_WRITE = "telemetry:write"
 
 
 ALL_PERMISSIONS: Final = frozenset(Permission)
-AGENT_DEFAULT: Final = frozenset({Permission.READ, Permission.WRITE, Permission.DELETE})
+AGENT_DEFAULT: Final = frozenset({Permission.READ, Permission.WRITE, Permission.DELETE, Permission.TELEMETRY_WRITE})
 
 
 # Who is no agent and decides for the owner: a person who is logged in, or whoever runs the installation.

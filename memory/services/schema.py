@@ -10,7 +10,7 @@ from typing import Final
 from django.apps import apps
 from django.db import connection
 
-APP: Final = "memory"
+APPS: Final = frozenset({"memory", "telemetry"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,7 +34,7 @@ def schema_state() -> SchemaState:
     applied = _applied()
     return SchemaState(
         pending=tuple(sorted(f"{app}.{name}" for app, name in known - applied)),
-        unknown=tuple(sorted(f"{app}.{name}" for app, name in applied - known if app == APP)),
+        unknown=tuple(sorted(f"{app}.{name}" for app, name in applied - known if app in APPS)),
     )
 
 

@@ -46,7 +46,7 @@ def test_files_are_short() -> None:
     assert long == {}
 
 
-@pytest.mark.parametrize("package", ["config", "memory", "runtime", "bench"])
+@pytest.mark.parametrize("package", ["config", "memory", "telemetry", "runtime", "bench"])
 def test_every_file_says_what_is_in_it(package: str) -> None:
     silent = [
         name(path)

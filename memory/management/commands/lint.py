@@ -12,7 +12,7 @@ from typing import Any, Final
 from django.conf import settings
 from django.core.management.base import BaseCommand
 
-PACKAGES: Final = ("config", "memory", "runtime", "bench", "tests")
+PACKAGES: Final = ("config", "memory", "telemetry", "runtime", "bench", "tests")
 DJANGO: Final = "5.2"
 
 

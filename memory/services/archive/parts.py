@@ -1,13 +1,12 @@
-"""What an archive holds: one part for each kind of row, and what is left out of it and why."""
+"""What an archive holds of this app: one part for each kind of row, and what is left out of it and why."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
-from typing import Any, Final
+from collections.abc import Mapping
+from typing import Final
 
 from django.db import models
-from django.db.models import Q, QuerySet
+from django.db.models import Q
 
 from memory.models import (
     Agent,
@@ -68,37 +67,9 @@ from memory.models import (
     User,
 )
 from memory.services.actors import Actor
+from memory.services.archive.registry import Part, Readable, Rows, register
 from memory.services.graph.exporting import readable_memories
 from memory.services.sessions import own_sessions
-
-Rows = QuerySet[Any]
-Readable = Callable[[Rows, Actor], Rows]
-
-
-@dataclass(frozen=True, slots=True)
-class Part:
-    """One file of an archive: the rows of one table, or of a table that hangs on another one.
-
-    Attributes:
-        name: of the file, without `.jsonl`.
-        model: the table.
-        about: what a line is, for people.
-        readable: which rows an agent gets; None for what only a person gets.
-        order: the columns by which the lines are ordered, unique together. What hangs on a memory, an entity or the
-            like stands in the order of those, so that both files can be read side by side.
-        without: columns that are left out: keyed hashes and digests, which say nothing without this owner's keys.
-        only: a further condition.
-        read: attributes of the rows that stand in the place of columns which say nothing without the owner's keys.
-    """
-
-    name: str
-    model: type[models.Model]
-    about: str
-    readable: Readable | None = None
-    order: tuple[str, ...] = ("id",)
-    without: frozenset[str] = frozenset()
-    only: Q = field(default_factory=Q)
-    read: tuple[str, ...] = ()
 
 
 def _scoped(rows: Rows, actor: Actor) -> Rows:
@@ -354,4 +325,8 @@ LEFT_OUT: Final[Mapping[type[models.Model], str]] = {
     RetiredAuditEvent: "Of owners who were erased; names nobody.",
     RetiredAuditSeal: "Of owners who were erased; names nobody.",
 }
-"""Tables that no archive holds, with the reason; an archive's manifest repeats it."""
+
+
+def register_parts() -> None:
+    """Register the parts of this app."""
+    register(*PARTS, left_out=LEFT_OUT)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from datetime import datetime
 from typing import Final
 
-from memory.services.archive.parts import PARTS
+from memory.services.archive.registry import parts
 
 HEAD: Final = """\
 What this is
@@ -33,6 +33,6 @@ The files
 
 def readme(moment: datetime) -> bytes:
     """Write the page, in English, with a line for each file."""
-    width = max(len(part.name) for part in PARTS) + len(".jsonl")
-    lines = [f"{part.name + '.jsonl':<{width}}  {part.about}" for part in PARTS]
+    width = max(len(part.name) for part in parts()) + len(".jsonl")
+    lines = [f"{part.name + '.jsonl':<{width}}  {part.about}" for part in parts()]
     return (HEAD.format(day=f"{moment:%Y-%m-%d}", time=f"{moment:%H:%M}") + "\n".join(lines) + "\n").encode()

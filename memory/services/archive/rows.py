@@ -14,7 +14,7 @@ from memory.errors import KeysUnavailable
 from memory.models import Owner, Purge, User
 from memory.models.tenancy import TenantManager
 from memory.services.actors import Actor
-from memory.services.archive.parts import Part
+from memory.services.archive.registry import Part
 
 logger = logging.getLogger(__name__)
 

@@ -30,8 +30,8 @@ from memory.services.archive.manifest import (
     signature_of,
     written,
 )
-from memory.services.archive.parts import LEFT_OUT, PARTS, Part
 from memory.services.archive.readme import readme
+from memory.services.archive.registry import Part, left_out, parts
 from memory.services.archive.rows import UNREADABLE, records
 from memory.services.archive.sink import Sink
 from memory.services.audit.bulk_reading import Reader
@@ -93,7 +93,7 @@ def write_archive(order: Order, sink: Sink) -> Manifest:
         with _one_moment(order.actor.owner_id):
             writer = _Writer(packed, order)
             entries = [writer.text(README_FILE, readme(order.at))]
-            entries += [writer.part(part) for part in PARTS]
+            entries += [writer.part(part) for part in parts()]
         manifest = Manifest(
             id=str(order.id),
             created_at=order.at.isoformat().replace("+00:00", "Z"),
@@ -104,7 +104,7 @@ def write_archive(order: Order, sink: Sink) -> Manifest:
             public_key=signer().public_key.hex(),
             files=tuple(entries),
             unreadable=writer.unreadable,
-            left_out={model.__name__: reason for model, reason in LEFT_OUT.items()},
+            left_out={model.__name__: reason for model, reason in left_out().items()},
         )
         text = written(manifest)
         writer.text(MANIFEST_FILE, text)

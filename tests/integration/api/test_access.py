@@ -10,7 +10,6 @@ import pytest
 from django.urls import URLPattern
 from pytest_django import Settings
 
-from memory.api.urls import urlpatterns
 from memory.api.views.base import LociView
 from memory.models import AgentKey, ExtractionFailure, owner_scope
 from memory.services.actors import Actor, Permission, person
@@ -19,6 +18,7 @@ from memory.services.archive.exporting import archive_stream
 from memory.services.archive.snapshot import snapshot_stream
 from memory.services.clock import now
 from memory.services.review_decisions import reject
+from tests.apps import API as API_ROUTES
 from tests.integration.api.conftest import Client, bearing, client_of, problem, remember
 from tests.integration.consolidation.reviewing import fact, opened
 
@@ -241,7 +241,7 @@ def rows(agent: Client, colleague: Client, woman: Client) -> dict[str, str]:
 def named() -> set[tuple[str, str]]:
     """List every method and pattern that the routes have."""
     found = set()
-    for pattern in urlpatterns:
+    for pattern in API_ROUTES:
         assert isinstance(pattern, URLPattern)
         view = getattr(pattern.callback, "cls", None)
         if view is not None and issubclass(view, LociView):
@@ -263,7 +263,7 @@ def test_the_table_names_every_method_of_every_endpoint() -> None:
 
 
 def test_every_write_takes_an_idempotency_key() -> None:
-    for pattern in urlpatterns:
+    for pattern in API_ROUTES:
         view = getattr(pattern.callback, "cls", None)
         for method, action in getattr(view, "actions", {}).items():
             takes = hasattr(getattr(view, method.lower()), "takes_idempotency_key")

@@ -10,8 +10,8 @@ from typing import Any
 import pytest
 
 from memory.api.parsers import BYTES_A_VALUE, StrictJSONParser
-from memory.api.urls import urlpatterns
 from memory.errors import TooLarge
+from tests.apps import API as API_ROUTES
 from tests.integration.api.conftest import API, Client, problem
 
 MIB = 1024 * 1024
@@ -38,7 +38,7 @@ def send(client: Client, path: str, raw: bytes) -> Any:
 
 
 def test_every_other_endpoint_takes_a_mebibyte() -> None:
-    for pattern in urlpatterns:
+    for pattern in API_ROUTES:
         for action in getattr(getattr(pattern.callback, "cls", None), "actions", {}).values():
             assert action.most_bytes == LARGER.get(action.id, 1) * MIB, action.id
 

@@ -8,8 +8,8 @@ from pathlib import Path
 from typing import Any
 
 from memory.api.problems import FIELD_CODES
-from memory.api.urls import urlpatterns
 from memory.services.actors import Permission
+from tests.apps import API as API_ROUTES
 from tests.integration.api.conftest import API, Client
 
 PROJECT = Path(__file__).resolve().parents[3]
@@ -23,7 +23,7 @@ def test_every_endpoint_stands_on_the_page() -> None:
     listed = {(method, path.split("`")[0]) for method, path in ENDPOINT.findall(PAGE)}
     routed = {
         (method, "/" + re.sub(r"<str:(\w+)>", r"{\1}", str(pattern.pattern)))
-        for pattern in urlpatterns
+        for pattern in API_ROUTES
         for method in getattr(getattr(pattern.callback, "cls", None), "actions", {})
     }
     assert listed - {("GET", "/schema")} == routed
@@ -31,7 +31,7 @@ def test_every_endpoint_stands_on_the_page() -> None:
 
 def test_every_permission_stands_beside_its_endpoint() -> None:
     rows = {(method, path): line.split("|")[2] for line in PAGE.splitlines() for method, path in ENDPOINT.findall(line)}
-    for pattern in urlpatterns:
+    for pattern in API_ROUTES:
         path = "/" + re.sub(r"<str:(\w+)>", r"{\1}", str(pattern.pattern))
         for method, action in getattr(getattr(pattern.callback, "cls", None), "actions", {}).items():
             shown = rows[method, path]

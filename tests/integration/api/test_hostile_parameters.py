@@ -10,7 +10,7 @@ from uuid import uuid4
 import pytest
 
 from memory.api.pagination import encode
-from memory.api.urls import urlpatterns
+from tests.apps import API as API_ROUTES
 from tests.integration.api.conftest import API, Client, remember
 from tests.integration.api.hostile import HOSTILE, RAW
 
@@ -22,7 +22,7 @@ HEADERS = [text for text in HOSTILE if len(text) < 1_000 and text.isprintable()]
 def queries() -> list[tuple[str, str, str]]:
     """List method, pattern and name of every query parameter that there is, and one that there is not."""
     found = []
-    for pattern in urlpatterns:
+    for pattern in API_ROUTES:
         for method, action in getattr(getattr(pattern.callback, "cls", None), "actions", {}).items():
             names = action.query().fields if action.query else ()
             found += [(method, str(pattern.pattern), name) for name in (*names, "unheard")]
@@ -56,7 +56,7 @@ def test_no_query_parameter_breaks_an_endpoint(agent: Client, method: str, path:
         answered(response, value[:60])
 
 
-@pytest.mark.parametrize("pattern", [str(one.pattern) for one in urlpatterns if "<" in str(one.pattern)])
+@pytest.mark.parametrize("pattern", [str(one.pattern) for one in API_ROUTES if "<" in str(one.pattern)])
 def test_no_id_breaks_an_endpoint(agent: Client, pattern: str) -> None:
     address = f"{API}/{pattern}"
     for text in HOSTILE:

@@ -28,12 +28,12 @@ from schemathesis.specs.openapi.checks import (
 )
 
 from memory.api.actions import CAPABILITY_HEADER
-from memory.api.urls import urlpatterns
 from memory.api.views import documentation
 from memory.models import AgentKey, ExtractionFailure, owner_scope
 from memory.services.actors import Actor, Permission
 from memory.services.bus.capabilities import issue_capability
 from memory.services.clock import now
+from tests.apps import API as API_ROUTES
 from tests.integration.api.conftest import API, Client, bearing, remember
 from tests.integration.consolidation.reviewing import opened
 
@@ -47,7 +47,7 @@ CHECKS = [
 ]
 OPERATIONS = sorted(
     action.id
-    for pattern in urlpatterns
+    for pattern in API_ROUTES
     for action in getattr(getattr(pattern.callback, "cls", None), "actions", {}).values()
 )
 EXAMPLES = 15

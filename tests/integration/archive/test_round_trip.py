@@ -8,12 +8,11 @@ from typing import Any
 from uuid import UUID
 
 import pytest
-from django.apps import apps
 
 from memory.crypto.signing import signer
 from memory.models import Agent, AgentKey, AuditEvent, Memory, MemoryRead, MemorySource, Session, Status, owner_scope
 from memory.services.actors import Actor, Permission
-from memory.services.archive.parts import LEFT_OUT, PARTS
+from memory.services.archive.registry import left_out, parts
 from memory.services.archive.snapshot import snapshot_stream
 from memory.services.audit import readers
 from memory.services.drafts import Draft
@@ -24,6 +23,7 @@ from memory.services.recall import recall
 from memory.services.remember import remember
 from memory.services.retirement import archive_memory, delete_memory
 from memory.services.settings import get_settings
+from tests.apps import ours
 from tests.integration.archive.archives import OTHER, archive_of, files_of, lines_of, manifest_of, resigned, taken
 from tests.integration.archive.worlds import world
 from tests.integration.bus.conftest import say
@@ -91,11 +91,11 @@ def named(data: bytes) -> dict[str, list[str]]:
 
 
 def test_every_table_is_in_the_archive_or_left_out_with_a_reason() -> None:
-    models = set(apps.get_app_config("memory").get_models())
-    held = {part.model for part in PARTS}
-    assert held | set(LEFT_OUT) == models
-    assert held.isdisjoint(LEFT_OUT)
-    assert all(len(reason) > 10 for reason in LEFT_OUT.values())
+    models = set(ours())
+    held = {part.model for part in parts()}
+    assert held | set(left_out()) == models
+    assert held.isdisjoint(left_out())
+    assert all(len(reason) > 10 for reason in left_out().values())
 
 
 def test_an_archive_comes_back_the_same_for_another_owner(alice: Actor, mallory: Actor, make_agent: MakeAgent) -> None:

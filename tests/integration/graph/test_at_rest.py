@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable
 
 import pytest
-from django.apps import apps
 from django.db import connection
 
 from memory.crypto.keyring import keyring
@@ -14,6 +13,7 @@ from memory.models import Entity, owner_scope
 from memory.services.actors import Actor
 from memory.services.graph.edges import link_memories
 from memory.services.graph.happenings import add_causal_link, merge_temporal_event
+from tests.apps import ours
 from tests.integration.graph.conftest import entity, memory, relate
 
 SECRET = "zyxomma"
@@ -23,7 +23,7 @@ def everything_stored(owner: Actor) -> str:
     """Give all that stands in the owned tables, as text."""
     found = []
     with owner_scope(owner.owner_id), connection.cursor() as cursor:
-        for model in apps.get_app_config("memory").get_models():
+        for model in ours():
             cursor.execute(f'SELECT t::text FROM "{model._meta.db_table}" t')
             found += [row[0] for row in cursor.fetchall()]
     return "\n".join(found)

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from django.apps import apps
 from django.db import models
 
 from memory.models.encrypted import EncryptedField
 from memory.services.keys.sealed_tables import TOKENS, sealed_tables
+from tests.apps import ours
 
 # Digests and proofs: made with keys of the owner that rotation leaves alone, or of nothing secret.
 NOT_SEALED = {
@@ -40,7 +40,7 @@ NOT_SEALED = {
 def columns(kind: type[models.Field]) -> set[tuple[str, str]]:  # type: ignore[type-arg]
     return {
         (model._meta.db_table, str(field.column))
-        for model in apps.get_app_config("memory").get_models()
+        for model in ours()
         for field in model._meta.local_concrete_fields
         if isinstance(field, kind)
     }

@@ -8,7 +8,6 @@ from typing import Any
 from uuid import UUID
 
 import pytest
-from django.apps import apps
 from django.core.management import call_command, get_commands, load_command_class
 from django.db import connection
 
@@ -21,6 +20,7 @@ from memory.services.consolidation.runner import run_consolidation
 from memory.services.due_work import JOBS
 from memory.services.keys.rotation import begin_rotation
 from memory.services.suggestions import completed, completions, corrected
+from tests.apps import ours
 from tests.integration.leaks.asking import Answer, answer_of, leaks, send
 from tests.integration.leaks.routes import Route, routes
 from tests.integration.leaks.world import LURE, MARKS, SCOPES, STEM, World, undone
@@ -32,7 +32,7 @@ def checksums(owner_id: UUID) -> dict[str, str]:
     """Give a checksum of every row of an owner, by table, as the database shows them."""
     found = {}
     with owner_scope(owner_id, purging=True), connection.cursor() as cursor:
-        for model in apps.get_app_config("memory").get_models():
+        for model in ours():
             table = model._meta.db_table
             if any(field.column == "owner_id" for field in model._meta.local_fields):
                 cursor.execute(

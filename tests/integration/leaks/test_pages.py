@@ -9,14 +9,15 @@ from django.urls import reverse
 
 from memory.api.views.documentation import Described
 from memory.api.views.system import UnknownAddressView
-from memory.palace.urls import urlpatterns
+from tests.apps import PALACE, TELEMETRY
 from tests.integration.leaks.asking import Answer, answer_of, leaks, shape
 from tests.integration.leaks.routes import API, METHODS, others
 from tests.integration.leaks.world import LURE, SCOPES, STEM, Reader, Rows, World, undone
 
 NOTHING = "0190aaaa-0000-7000-8000-000000000000"
 FORM = {"content": f"A {LURE}.", "category": "general", "kind": "note", "importance": "5", "tags": "", "source": ""}
-# How each page is asked: parameters of its address for a GET, and the form for a POST; None where it takes none.
+# Pages of the palace by their names, those of other apps with their namespace. How each is asked: parameters of its
+# address for a GET, and the form for a POST; None where it takes none.
 PAGES: dict[str, tuple[list[dict[str, str]] | None, dict[str, Any] | None]] = {
     "recall": ([{}, {"q": LURE}, {"q": LURE, "go": ""}, {"q": STEM, "profile": "praxis"}], None),
     "suggest": ([{"q": STEM}, {"q": LURE[:3]}, {"q": f"the {STEM}"}], None),
@@ -65,12 +66,14 @@ def pages() -> dict[str, str]:
 def address(name: str, rows: Rows, pattern: str) -> str:
     """Fill the address of a page."""
     names = [part.split(":")[-1].rstrip(">") for part in pattern.split("/") if part.startswith("<")]
-    return reverse(f"palace:{name}", kwargs={one: rows[PATHS[one]] for one in names})
+    view_name = name if ":" in name else f"palace:{name}"
+    return reverse(view_name, kwargs={one: rows[PATHS[one]] for one in names})
 
 
 def named() -> dict[str, str]:
     """Give the pattern of every page by its name."""
-    return {str(pattern.name): str(pattern.pattern) for pattern in urlpatterns}
+    palace = {str(pattern.name): str(pattern.pattern) for pattern in PALACE}
+    return palace | {f"telemetry:{pattern.name}": f"telemetry/{pattern.pattern}" for pattern in TELEMETRY}
 
 
 def visits(reader: Reader, name: str, rows: Rows) -> list[Answer]:

@@ -7,7 +7,6 @@ from typing import Any
 from uuid import uuid4
 
 import pytest
-from django.apps import apps
 from django.db import DatabaseError, IntegrityError, connection, models
 from django.test.utils import CaptureQueriesContext
 
@@ -19,6 +18,7 @@ from memory.services.actors import Actor, person
 from memory.services.clock import now
 from memory.services.drafts import Draft
 from memory.services.remember import remember
+from tests.apps import ours
 
 # Tables with an owner_id that stand outside row-level security, each with the reason.
 OUTSIDE = {"memory_duework": "ids and times only; workers read it to find whose work is due"}
@@ -29,7 +29,7 @@ OTHER_UNIQUE = {"agent_key_digest_once": "found by a digest of 256 random bits b
 def owned_models() -> list[type[models.Model]]:
     return [
         model
-        for model in apps.get_app_config("memory").get_models()
+        for model in ours()
         if any(field.column == "owner_id" for field in model._meta.local_fields) and model._meta.db_table not in OUTSIDE
     ]
 

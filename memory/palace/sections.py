@@ -1,0 +1,36 @@
+"""The sections of the palace, which its navigation lists; apps add theirs in their `AppConfig.ready`."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, Final
+
+from django.http import HttpRequest
+
+
+@dataclass(frozen=True, slots=True)
+class Section:
+    """A section: what the navigation calls it, the name of its first page, and of further pages that belong to it."""
+
+    label: str
+    page: str
+    further: frozenset[str] = frozenset()
+
+
+_sections: Final[list[Section]] = [
+    Section("Recall", "palace:recall"),
+    Section("Remember", "palace:remember"),
+    Section("Archive", "palace:archive"),
+    Section("Privacy", "palace:privacy"),
+]
+
+
+def add_section(section: Section) -> None:
+    """Add a section after those that are there."""
+    if section not in _sections:
+        _sections.append(section)
+
+
+def navigation(request: HttpRequest) -> dict[str, Any]:
+    """Give the sections to every template, in their order; a context processor."""
+    return {"sections": tuple(_sections)}

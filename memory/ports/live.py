@@ -1,0 +1,31 @@
+"""Telling browsers at once that something has changed: which sort of thing of which owner, never its content."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Final
+from uuid import UUID
+
+Announcer = Callable[[UUID, str, str, int], None]
+"""Takes the owner, the sort, the id and the version of what has changed."""
+
+_announcers: Final[list[Announcer]] = []
+
+
+def add_announcer(announcer: Announcer) -> None:
+    """Have somebody pass on what has changed; for `AppConfig.ready`."""
+    if announcer not in _announcers:
+        _announcers.append(announcer)
+
+
+def announce_change(owner_id: UUID, sort: str, object_id: str = "", version: int = 0) -> None:
+    """Tell that something of an owner has changed, when the present transaction commits.
+
+    Args:
+        owner_id: whose.
+        sort: what sort of thing: `coverage`, `usage` …, at most 32 characters.
+        object_id: which one, where it is one; an id and nothing else.
+        version: its version.
+    """
+    for announcer in _announcers:
+        announcer(owner_id, sort, object_id, version)

@@ -1,0 +1,36 @@
+"""Which recall profile answers an agent that names none: somebody who compares profiles may decide it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Final
+from uuid import UUID
+
+
+@dataclass(frozen=True, slots=True)
+class ChosenProfile:
+    """A profile chosen by an experiment: which one, and in which arm (`control` or `variant`)."""
+
+    profile: str
+    experiment_id: UUID
+    arm: str
+
+
+Chooser = Callable[[UUID, UUID], ChosenProfile | None]
+"""Takes the owner and the agent, within the owner's scope; None leaves it to the owner's settings."""
+
+_choosers: Final[list[Chooser]] = []
+
+
+def add_chooser(chooser: Chooser) -> None:
+    """Have somebody asked for the profile of agents that name none; for `AppConfig.ready`."""
+    if chooser not in _choosers:
+        _choosers.append(chooser)
+
+
+def chosen_profile(owner_id: UUID, agent_id: UUID | None) -> ChosenProfile | None:
+    """Give the profile that an experiment has for an agent, within the owner's scope; None where none runs."""
+    if agent_id is None:
+        return None
+    return next((found for chooser in _choosers if (found := chooser(owner_id, agent_id)) is not None), None)

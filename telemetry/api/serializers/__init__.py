@@ -1,0 +1,1 @@
+"""What endpoints of telemetry take and give."""

@@ -1,0 +1,32 @@
+"""The app's configuration: what it hangs into the ports and registries of the memory."""
+
+from __future__ import annotations
+
+from django.apps import AppConfig
+
+
+class TelemetryConfig(AppConfig):
+    """The telemetry app."""
+
+    name = "telemetry"
+    verbose_name = "Telemetry"
+
+    def ready(self) -> None:
+        """Announce what a purge, an archive and a page need to know of this app."""
+        from memory.services.archive.registry import announce_parts
+        from memory.services.purge.registry import announce
+
+        announce(_register_purge_targets)
+        announce_parts(_register_archive_parts)
+
+
+def _register_purge_targets() -> None:
+    from telemetry.services.purge_targets import register_targets
+
+    register_targets()
+
+
+def _register_archive_parts() -> None:
+    from telemetry.services.archive_parts import register_parts
+
+    register_parts()

@@ -1,0 +1,1 @@
+"""Pure computation over turn events: clusters, Pareto, the hint what to do."""

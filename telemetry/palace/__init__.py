@@ -1,0 +1,1 @@
+"""Pages of telemetry in the palace."""

@@ -1,0 +1,1 @@
+"""Pure computation over recalls: NDCG, histograms, drift, comparisons, the tuner."""

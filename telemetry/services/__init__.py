@@ -1,0 +1,1 @@
+"""Services of telemetry: plain functions with keyword-only arguments, the actor first."""

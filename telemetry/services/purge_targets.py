@@ -1,0 +1,41 @@
+"""What this app keeps of owners, in the order in which a purge erases it: children before parents."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from memory.services.purge.registry import Phase, register
+from memory.services.purge.tables import TableTarget
+from telemetry.models import (
+    Budget,
+    ModelUsage,
+    RecallExperiment,
+    RecallFeedback,
+    RecallObservation,
+    RequestVector,
+    Spoke,
+    TelemetryState,
+    TunerChange,
+    TunerState,
+    TurnEvent,
+)
+
+TABLES: Final = (
+    TableTarget("request_vectors", RequestVector),
+    TableTarget("turn_events", TurnEvent),
+    TableTarget("spokes", Spoke),
+    TableTarget("telemetry_states", TelemetryState),
+    TableTarget("recall_feedback", RecallFeedback),
+    TableTarget("recall_observations", RecallObservation),
+    TableTarget("recall_experiments", RecallExperiment),
+    TableTarget("tuner_changes", TunerChange),
+    TableTarget("tuner_states", TunerState),
+    TableTarget("model_usage", ModelUsage),
+    TableTarget("budgets", Budget),
+)
+
+
+def register_targets() -> None:
+    """Register the targets of this app."""
+    for table in TABLES:
+        register(table, phase=Phase.APPS)
