@@ -257,6 +257,14 @@ OUTBOUND_PINS = env.mapping(
     "another key is sent nothing.",
 )
 
+env.section("Telemetry")
+TELEMETRY_ENABLED = env.boolean(
+    "TELEMETRY_ENABLED",
+    True,
+    meaning="Keep turn events and how recalls went. Off, events are taken and dropped, and reports say so.",
+    prax="HEALTH_MONITOR_ENABLED",
+)
+
 env.section("Jobs and limits")
 LOCI_WORKERS = env.integer("LOCI_WORKERS", 1, meaning="Job processes.", minimum=1, maximum=32)
 RATE_WRITE = env.string("LOCI_RATE_WRITE", "600/min", meaning="Write requests per agent key.")
