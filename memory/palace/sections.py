@@ -10,11 +10,19 @@ from django.http import HttpRequest
 
 @dataclass(frozen=True, slots=True)
 class Section:
-    """A section: what the navigation calls it, the name of its first page, and of further pages that belong to it."""
+    """A section of the palace and the pages that belong to it.
+
+    Args:
+        label: what the navigation calls it.
+        page: the name of the address that the navigation leads to.
+        further: names of other pages that belong to it.
+        namespace: a namespace of addresses that belong to it as a whole.
+    """
 
     label: str
     page: str
     further: frozenset[str] = frozenset()
+    namespace: str = ""
 
 
 _sections: Final[list[Section]] = [
