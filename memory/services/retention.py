@@ -8,6 +8,7 @@ from typing import Final
 
 from memory.errors import OwnerPurging
 from memory.models import ConsolidationRun, IdempotencyRecord, Memory, Owner, RecallRecord, Status, owner_scope
+from memory.ports.removers import removers
 from memory.services.audit.pruning import prune_reads
 from memory.services.bus.publishing import remove_expired
 from memory.services.clock import now
@@ -29,10 +30,12 @@ def remove_outdated(*, at: datetime | None = None) -> dict[str, int]:
 
     Returns:
         How many answers, explanations, runs of consolidation, archived memories, acts of reading in the audit and
-        messages of the bus were removed. Of one owner's archive at most 1,000 memories go in one run.
+        messages of the bus were removed, and what apps have removed by the names under which they were added. Of one
+        owner's archive at most 1,000 memories go in one run.
     """
     moment = at or now()
     removed = {"answers": 0, "explanations": 0, "runs": 0, "archived": 0, "reads": 0, "messages": 0}
+    removed |= dict.fromkeys(removers(), 0)
     for owner_id in Owner.objects.order_by("pk").values_list("pk", flat=True).iterator():
         # Whoever is being purged loses all of it anyway.
         with suppress(OwnerPurging), owner_scope(owner_id):
@@ -45,6 +48,8 @@ def remove_outdated(*, at: datetime | None = None) -> dict[str, int]:
             removed["archived"] += _erase_archive(moment)
             removed["reads"] += prune_reads(at=moment)
             removed["messages"] += remove_expired(at=moment)
+            for name, remove in removers().items():
+                removed[name] += remove(moment)
     return removed
 
 

@@ -3,8 +3,12 @@
 from __future__ import annotations
 
 from datetime import UTC, datetime, timedelta
+from uuid import UUID
 
-from memory.models import AuditEvent, IdempotencyRecord, Memory, RecallRecord, owner_scope
+import pytest
+
+from memory.models import AuditEvent, IdempotencyRecord, Memory, RecallRecord, current_owner, owner_scope
+from memory.ports.removers import add_remover, removers
 from memory.services.actors import Actor
 from memory.services.drafts import Draft
 from memory.services.jobs import REMOVE_OUTDATED, ensure_schedules
@@ -33,22 +37,9 @@ def test_answers_and_explanations(alice: Actor, mallory: Actor) -> None:
                     request_digest=b"x",
                     created_at=NOW - timedelta(hours=hours),
                 )
-    assert remove_outdated(at=NOW) == {
-        "answers": 2,
-        "explanations": 2,
-        "runs": 0,
-        "archived": 0,
-        "reads": 0,
-        "messages": 0,
-    }
-    assert remove_outdated(at=NOW) == {
-        "answers": 0,
-        "explanations": 0,
-        "runs": 0,
-        "archived": 0,
-        "reads": 0,
-        "messages": 0,
-    }
+    nothing = dict.fromkeys(("answers", "explanations", "runs", "archived", "reads", "messages", *removers()), 0)
+    assert remove_outdated(at=NOW) == nothing | {"answers": 2, "explanations": 2}
+    assert remove_outdated(at=NOW) == nothing
     with owner_scope(alice.owner_id):
         assert RecallRecord.objects.count() == 1
         assert IdempotencyRecord.objects.count() == 1
@@ -69,6 +60,19 @@ def test_archives_go_only_where_the_owner_says_so(alice: Actor, mallory: Actor) 
         assert AuditEvent.objects.filter(verb="erase", reason="retention", count=1).exists()
     with owner_scope(mallory.owner_id):
         assert Memory.objects.count() == 3
+
+
+def test_apps_remove_what_they_keep(alice: Actor, mallory: Actor, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("memory.ports.removers._removers", {})
+    asked: list[tuple[UUID, datetime]] = []
+
+    def remove(at: datetime) -> int:
+        asked.append((current_owner(), at))
+        return 3
+
+    add_remover("events", remove)
+    assert remove_outdated(at=NOW)["events"] == 6
+    assert sorted(asked) == sorted((owner.owner_id, NOW) for owner in (alice, mallory))
 
 
 def test_it_is_planned(db: None) -> None:
