@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
+from memory.services.purge.agent_parts import add_agent_part, add_said, rows_of_agent
 from memory.services.purge.registry import Phase, register
 from memory.services.purge.tables import TableTarget
 from telemetry.models import (
@@ -36,6 +37,8 @@ TABLES: Final = (
 
 
 def register_targets() -> None:
-    """Register the targets of this app."""
+    """Register the targets of this app, and what of it goes with an agent."""
     for table in TABLES:
         register(table, phase=Phase.APPS)
+    add_agent_part(rows_of_agent("turn_events", TurnEvent))
+    add_said(TurnEvent)

@@ -1,4 +1,6 @@
-"""What goes with an agent besides its memories: keys, sessions, messages, reads, its own graph, and its row."""
+"""What goes with an agent besides its memories: keys, sessions, messages, reads, its own graph, what apps keep of it,
+and its row.
+"""
 
 from __future__ import annotations
 
@@ -24,6 +26,7 @@ from memory.models import (
     Session,
 )
 from memory.models.tenancy import OwnedRow
+from memory.services.purge.agent_parts import agent_parts
 from memory.services.remains import close_answers
 
 # What hangs on memories goes with them; the rest of what stands for one scope is the agent's own.
@@ -55,6 +58,8 @@ def erase_agent(agent_id: UUID) -> dict[str, int]:
         "answers": IdempotencyRecord.objects.filter(caller=agent_id).delete()[0],
         "explanations": RecallRecord.objects.filter(caller=agent_id).delete()[0],
     }
+    for part in agent_parts():
+        gone[part.name] = part.erase(agent_id)
     for model in private_tables():
         gone[model._meta.db_table] = model.objects.filter(scope=agent_id).delete()[0]
     gone["sessions"] = Session.objects.filter(agent_id=agent_id).delete()[0]

@@ -25,6 +25,7 @@ from memory.models import (
 from memory.services.actors import Actor, Permission
 from memory.services.clock import now
 from memory.services.forgetting import checked_prefix
+from memory.services.purge.agent_parts import agent_parts
 from memory.services.purge.partial_agent import of_agent
 from memory.services.purge.partial_choice import Chosen, accepted_as, choose, going_with, told_of
 from memory.services.purge.requests import NewPurge, request_purge
@@ -180,4 +181,5 @@ def _counts(subject: str, target: Mapping[str, Any], chosen: Chosen) -> dict[str
             "reads": MemoryRead.objects.filter(reader=agent_id).count(),
             "agents": 1,
         }
+        counts |= {part.name: part.count(agent_id) for part in agent_parts()}
     return {name: count for name, count in counts.items() if count}

@@ -26,6 +26,7 @@ from memory.models import (
 )
 from memory.models.encrypted import EncryptedJSONField
 from memory.models.tenancy import OwnedRow
+from memory.services.purge.agent_parts import said
 from memory.services.purge.partial_places import named_ids
 from memory.services.sealed_values import is_closed
 
@@ -97,7 +98,7 @@ def id_columns(model: type[models.Model]) -> Iterator[str]:
 
 def sealed_json(model: type[models.Model]) -> list[str]:
     """List the sealed JSON fields of a model in which Loci names rows: records, payloads and answers."""
-    if model in SAID:
+    if model in SAID or model in said():
         return []
     return [one.attname for one in model._meta.concrete_fields if isinstance(one, EncryptedJSONField)]
 

@@ -26,6 +26,7 @@ from memory.services.bus.accepting import accept_message
 from memory.services.clock import now
 from memory.services.drafts import Draft
 from memory.services.graph.merging import merge_two
+from memory.services.purge.agent_parts import said
 from memory.services.purge.partial_places import IDS, named_ids
 from memory.services.purge.partial_requests import PartialRequest, begin_partial, preview_partial
 from memory.services.purge.partial_stays import stays_of
@@ -137,7 +138,7 @@ class TestLooking:
             for model in owned_models()
             if any(isinstance(one, EncryptedJSONField) for one in model._meta.concrete_fields)
         }
-        assert sealed == {*SAID, *IDS}
+        assert sealed == {*SAID, *said(), *IDS}
 
     @pytest.mark.parametrize(
         ("model", "value"),
