@@ -8,7 +8,8 @@ claim's row goes only when the job has finished and nothing was asked for meanwh
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Mapping
+from collections import ChainMap
+from collections.abc import Mapping
 from datetime import datetime, timedelta
 from typing import Final
 from uuid import UUID
@@ -17,6 +18,7 @@ from django.db import connection
 
 from memory.errors import LociError
 from memory.models import DueWork, owner_scope
+from memory.ports.due_jobs import Job, add_job, added
 from memory.ports.outbound import on_behalf_of
 from memory.services.backfill import backfill_vectors
 from memory.services.classifying import classify_flagged
@@ -26,15 +28,14 @@ from memory.services.missing_tokens import fill_tokens
 from memory.services.retirement import archive_expired, erase_due
 from memory.services.writing import call_for_work
 
+__all__ = ["JOBS", "add_job", "run_due_work"]
+
 logger = logging.getLogger(__name__)
 
 CLAIMED_FOR: Final = timedelta(minutes=10)
 MOST_OWNERS: Final = 200
 
-Done = tuple[int, datetime | None]
-"""How many rows a job did, and when there is more to do for the owner."""
-
-JOBS: Final[Mapping[str, Callable[..., Done]]] = {
+_OWN: Final[dict[str, Job]] = {
     DueWork.ERASE: erase_due,
     DueWork.EXPIRE: archive_expired,
     DueWork.VECTORS: backfill_vectors,
@@ -42,6 +43,8 @@ JOBS: Final[Mapping[str, Callable[..., Done]]] = {
     DueWork.REKEY: rekey_owner,
     DueWork.CLASSIFY: classify_flagged,
 }
+# In this order: what apps have added comes last.
+JOBS: Final[Mapping[str, Job]] = ChainMap(added, _OWN)
 
 CLAIM: Final = """
     UPDATE memory_duework SET due_at = %(until)s WHERE id IN (
