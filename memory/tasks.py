@@ -1,12 +1,9 @@
-"""What workers run: thin entries into services. The queue keeps what they return and how they failed."""
+"""What workers run: thin entries into services. The queue keeps what they return and how they failed.
+
+`request_id` is the id of the request that a task follows from; one that the clock starts has none.
+"""
 
 from __future__ import annotations
-
-import logging
-import traceback
-from collections.abc import Callable
-from pathlib import Path
-from typing import TypeVar
 
 from django.core.management import call_command
 
@@ -14,46 +11,38 @@ from memory.services import due_work, missing_tokens, retention
 from memory.services.audit import sealing
 from memory.services.consolidation import due as due_runs
 from memory.services.consolidation import triggers
-from memory.services.gathering import write_gathered
+from memory.services.job_runs import run_job
 from memory.services.keys import rotation
 from memory.services.purge import runner as purges
 from memory.services.purge.caches import forget_closed_owners
 
-logger = logging.getLogger(__name__)
 
-T = TypeVar("T")
-
-
-class JobError(Exception):
-    """A job ended with an error; what was done before it stays done, and what is due is tried again."""
-
-
-def run_due_work() -> dict[str, int]:
+def run_due_work(request_id: str = "") -> dict[str, int]:
     """Do all work that is due now; gives the number of rows done by kind of work."""
-    return _without_values(due_work.run_due_work)
+    return run_job("run_due_work", due_work.run_due_work, follows=request_id)
 
 
-def consolidate_due() -> dict[str, int]:
+def consolidate_due(request_id: str = "") -> dict[str, int]:
     """Run consolidation for whom it is due; gives the number of runs."""
-    return _without_values(due_runs.consolidate_due)
+    return run_job("consolidate_due", due_runs.consolidate_due, follows=request_id)
 
 
-def call_for_consolidation() -> int:
+def call_for_consolidation(request_id: str = "") -> int:
     """Let a worker look at owners of whom nothing is noted; gives their number."""
-    return _without_values(triggers.call_for_consolidation)
+    return run_job("call_for_consolidation", triggers.call_for_consolidation, follows=request_id)
 
 
-def remove_outdated() -> dict[str, int]:
+def remove_outdated(request_id: str = "") -> dict[str, int]:
     """Remove what is kept for a while only; gives the number of rows removed by kind."""
-    return _without_values(retention.remove_outdated)
+    return run_job("remove_outdated", retention.remove_outdated, follows=request_id)
 
 
-def seal_audit() -> dict[str, int]:
+def seal_audit(request_id: str = "") -> dict[str, int]:
     """Put what was recorded under seals; gives the number of owners, seals and events."""
-    return _without_values(sealing.seal_all)
+    return run_job("seal_audit", sealing.seal_all, follows=request_id)
 
 
-def run_purges() -> int:
+def run_purges(request_id: str = "") -> int:
     """Work on purges that wait; gives how many came to their end."""
 
     def run() -> int:
@@ -61,35 +50,19 @@ def run_purges() -> int:
         forget_closed_owners()
         return purges.run_due()
 
-    return _without_values(run)
+    return run_job("run_purges", run, follows=request_id)
 
 
-def call_for_missing_tokens() -> int:
+def call_for_missing_tokens(request_id: str = "") -> int:
     """Call for work where token vectors are missing; gives the number of owners."""
-    return _without_values(missing_tokens.call_for_missing_tokens)
+    return run_job("call_for_missing_tokens", missing_tokens.call_for_missing_tokens, follows=request_id)
 
 
-def call_for_rotation() -> int:
+def call_for_rotation(request_id: str = "") -> int:
     """Call for work where a text key is to be rotated; gives the number of owners."""
-    return _without_values(rotation.call_for_rotation)
+    return run_job("call_for_rotation", rotation.call_for_rotation, follows=request_id)
 
 
-def clear_sessions() -> None:
+def clear_sessions(request_id: str = "") -> None:
     """Remove the logins of browsers that have expired."""
-    _without_values(lambda: call_command("clearsessions"))
-
-
-def _without_values(job: Callable[[], T]) -> T:
-    """Run a job; let an error out as its class and place only.
-
-    The queue stores the whole traceback of a failed task in a table, and messages can carry what somebody said.
-    """
-    try:
-        return job()
-    except Exception as error:
-        place = traceback.extract_tb(error.__traceback__)[-1]
-        failure = f"{type(error).__name__} in {Path(place.filename).name}, {place.name}, line {place.lineno}"
-        logger.error("a job failed: %s", failure)
-        raise JobError(failure) from None
-    finally:
-        write_gathered()
+    run_job("clear_sessions", lambda: call_command("clearsessions"), follows=request_id)

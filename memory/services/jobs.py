@@ -6,7 +6,7 @@ knows which queue is used.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Final
@@ -16,6 +16,7 @@ from django_q.models import Schedule, Success
 from django_q.tasks import async_task
 
 from memory.models import DueWork
+from memory.ports.request_id import current_request_id
 from memory.services.clock import now
 
 RUN_DUE_WORK: Final = "memory.tasks.run_due_work"
@@ -43,7 +44,7 @@ class Plan:
     minutes: int
 
 
-PLANS: Final[Sequence[Plan]] = (
+_plans: Final[list[Plan]] = [
     Plan(f"{OURS}due work", RUN_DUE_WORK, minutes=1),
     Plan(f"{OURS}due consolidation", CONSOLIDATE_DUE, minutes=1),
     Plan(f"{OURS}purges", RUN_PURGES, minutes=1),
@@ -53,7 +54,25 @@ PLANS: Final[Sequence[Plan]] = (
     Plan(f"{OURS}missing token vectors", MISSING_TOKENS, minutes=HOUR),
     Plan(f"{OURS}rotation of text keys", ROTATION, minutes=DAY),
     Plan(f"{OURS}expired logins", CLEAR_SESSIONS, minutes=DAY),
-)
+]
+
+
+def add_plan(plan: Plan) -> None:
+    """Have a task of an app run again and again; for `AppConfig.ready`.
+
+    Raises:
+        ValueError: the name does not begin as those of Loci's own schedules do, or another plan has it.
+    """
+    if plan in _plans:
+        return
+    if not plan.name.startswith(OURS) or any(plan.name == other.name for other in _plans):
+        raise ValueError(f"The name {plan.name!r} must begin with {OURS!r} and be of one plan only.")
+    _plans.append(plan)
+
+
+def plans() -> tuple[Plan, ...]:
+    """Give all that runs again and again."""
+    return tuple(_plans)
 
 
 def ensure_schedules() -> None:
@@ -62,8 +81,8 @@ def ensure_schedules() -> None:
     Repeating it changes nothing: the time of a schedule's next run is kept.
     """
     with transaction.atomic():
-        Schedule.objects.filter(name__startswith=OURS).exclude(name__in=[plan.name for plan in PLANS]).delete()
-        for plan in PLANS:
+        Schedule.objects.filter(name__startswith=OURS).exclude(name__in=[plan.name for plan in _plans]).delete()
+        for plan in _plans:
             wanted = {
                 "func": plan.task,
                 "schedule_type": Schedule.MINUTES,
@@ -81,8 +100,9 @@ def ensure_schedules() -> None:
 
 
 def call_worker(task: str = RUN_DUE_WORK) -> str:
-    """Ask the workers to look for due work now; gives the id of the queued task."""
-    return str(async_task(task))
+    """Ask the workers to look for due work now, as part of the request under way; gives the id of the queued task."""
+    request = current_request_id()
+    return str(async_task(task, **({"request_id": request} if request else {})))
 
 
 def work_is_due() -> bool:

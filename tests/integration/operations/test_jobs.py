@@ -13,6 +13,7 @@ from typing import Any
 
 import pytest
 from django.db import connections
+from django.utils.module_loading import import_string
 from django_q.models import OrmQ, Schedule, Success
 
 from memory import tasks
@@ -20,7 +21,8 @@ from memory.models import DueWork, Memory, owner_scope
 from memory.services import due_work
 from memory.services.actors import Actor
 from memory.services.clock import now
-from memory.services.jobs import PLANS, RUN_DUE_WORK, Waker, ensure_schedules, last_sign_of_life, work_is_due
+from memory.services.job_runs import JobError
+from memory.services.jobs import RUN_DUE_WORK, Waker, ensure_schedules, last_sign_of_life, plans, work_is_due
 from memory.services.retirement import delete_memory
 from memory.services.writing import call_for_work
 from tests.environment import PROJECT
@@ -38,7 +40,7 @@ class TestSchedules:
         before = list(Schedule.objects.order_by("pk").values())
         ensure_schedules()
         assert list(Schedule.objects.order_by("pk").values()) == before
-        assert {row["name"] for row in before} == {plan.name for plan in PLANS}
+        assert {row["name"] for row in before} == {plan.name for plan in plans()}
 
     def test_a_changed_one_is_put_right_and_keeps_its_next_run(self, db: None) -> None:
         ensure_schedules()
@@ -57,13 +59,12 @@ class TestSchedules:
             row.save()
         Schedule.objects.create(name="the operator's own", func="x.y", next_run=now())
         ensure_schedules()
-        assert Schedule.objects.count() == len(PLANS) + 1
+        assert Schedule.objects.count() == len(plans()) + 1
 
     def test_every_planned_task_exists(self) -> None:
-        for plan in PLANS:
-            module, _, name = plan.task.rpartition(".")
-            assert module == "memory.tasks"
-            assert callable(getattr(tasks, name))
+        for plan in plans():
+            assert plan.task.split(".")[1] == "tasks"
+            assert callable(import_string(plan.task))
 
 
 class TestWaker:
@@ -97,7 +98,7 @@ class TestTasks:
             raise ValueError("what somebody said")
 
         monkeypatch.setattr(due_work, "run_due_work", fail)
-        with pytest.raises(tasks.JobError) as caught:
+        with pytest.raises(JobError) as caught:
             tasks.run_due_work()
         assert "ValueError" in str(caught.value)
         assert caught.value.__suppress_context__

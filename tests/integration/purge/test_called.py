@@ -15,6 +15,7 @@ from memory.models import Owner, Purge, PurgeState, owner_scope
 from memory.services.actors import Actor
 from memory.services.clock import now
 from memory.services.drafts import Draft
+from memory.services.job_runs import JobError
 from memory.services.jobs import RUN_PURGES, Waker, ensure_schedules
 from memory.services.purge import requests
 from memory.services.purge.requests import begin_purge, request_purge
@@ -64,7 +65,7 @@ def test_what_failed_shows_in_the_queue_without_values(alice: Actor, monkeypatch
         raise ValueError("what somebody said")
 
     monkeypatch.setattr("memory.services.purge.owner_purge.take_samples", fail)
-    with pytest.raises(tasks.JobError) as caught:
+    with pytest.raises(JobError) as caught:
         tasks.run_purges()
     assert "what somebody said" not in str(caught.value)
     failed = Purge.objects.get()
