@@ -1,0 +1,161 @@
+"""The arithmetic of recall quality, against published cases and by its properties."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from telemetry.quality import tuner
+from telemetry.quality.buckets import LATENCY_SECONDS, SCORE_BOUNDS
+from telemetry.quality.drift import drift, stability_index, verdict_of
+from telemetry.quality.histograms import counts, quantile
+from telemetry.quality.intervals import clustered, difference, mean_of, quantile_of, wilson
+from telemetry.quality.ndcg import dcg, estimate, graded, ndcg
+
+UNIT = st.floats(0, 1, allow_nan=False)
+
+
+def test_dcg_of_the_published_example() -> None:
+    # The grades 3, 2, 3, 0, 1, 2 of the worked example that textbooks give: 6.861, of at best 7.141.
+    grades = [3, 2, 3, 0, 1, 2]
+    assert dcg(grades) == pytest.approx(6.861, abs=0.001)
+    assert dcg(sorted(grades, reverse=True)) == pytest.approx(7.141, abs=0.001)
+    assert ndcg(grades) == pytest.approx(0.961, abs=0.001)
+
+
+def test_ndcg_of_nothing_and_of_nothing_useful_is_zero() -> None:
+    assert ndcg([]) == 0
+    assert ndcg([0, 0]) == 0
+    assert ndcg([0, 1]) == pytest.approx(1 / math.log2(3))
+
+
+@given(st.lists(UNIT, max_size=20))
+def test_ndcg_lies_between_0_and_1_and_is_1_in_the_best_order(grades: list[float]) -> None:
+    assert 0 <= ndcg(grades) <= 1
+    if any(grades):
+        assert ndcg(sorted(grades, reverse=True)) == pytest.approx(1)
+
+
+def test_feedback_grades_before_relevance() -> None:
+    assert graded([0.9, 0.5], verdicts={}, whole=None) == [0.9, 0.5]
+    assert graded([0.9, 0.5], verdicts={2: True}, whole=None) == [0.9, 1.0]
+    assert graded([0.9, 0.5], verdicts={2: True}, whole=False) == [0.0, 1.0]
+    assert graded([0.9, 0.5], verdicts={}, whole=True) == [0.9, 0.5]
+    assert graded([1.2, -0.1], verdicts={}, whole=None) == [1.0, 0.0]
+    assert estimate([0.9, 0.5], verdicts={1: False, 2: True}, whole=None) == pytest.approx(0.6309, abs=1e-4)
+    assert estimate([0.9, 0.5], verdicts={}, whole=False) == 0
+
+
+@pytest.mark.parametrize(
+    ("successes", "trials", "low", "high"),
+    # Newcombe, "Two-sided confidence intervals for the single proportion", 1998, table I, method 3.
+    [(81, 263, 0.2553, 0.3662), (15, 148, 0.0624, 0.1605), (0, 20, 0.0, 0.1611), (1, 29, 0.0061, 0.1718)],
+)
+def test_wilson_interval_as_published(successes: int, trials: int, low: float, high: float) -> None:
+    found = wilson(successes, trials)
+    assert found is not None
+    assert (found.low, found.high) == (pytest.approx(low, abs=5e-5), pytest.approx(high, abs=5e-5))
+
+
+def test_no_trials_have_no_interval() -> None:
+    assert wilson(0, 0) is None
+
+
+def test_stability_index_by_hand() -> None:
+    # Shares .5/.5 against .6/.4: (-.1)ln(.5/.6) + (.1)ln(.5/.4).
+    assert stability_index([50, 50], [60, 40]) == pytest.approx(0.1 * math.log(1.2) + 0.1 * math.log(1.25))
+    assert stability_index([10, 20], [10, 20]) == 0
+    assert stability_index([10, 0], [0, 10]) > 10
+
+
+def test_stability_index_is_named_by_the_customary_bounds() -> None:
+    assert [verdict_of(one) for one in (0.0, 0.0999, 0.1, 0.2499, 0.25)] == ["none", "none", "small", "small", "large"]
+
+
+def test_drift_of_scores() -> None:
+    before = [0.05 + 0.9 * at / 99 for at in range(100)]
+    assert drift(before, before).verdict == "none"
+    moved = drift([one / 2 for one in before], before)
+    assert moved.verdict == "large"
+    assert moved.shift == pytest.approx(-0.25)
+    few = drift(before[:29], before)
+    assert (few.verdict, few.index) == ("too_few", None)
+    assert few.mean == pytest.approx(sum(before[:29]) / 29)
+    assert drift([], []).mean is None
+
+
+def test_buckets_hold_their_upper_bound() -> None:
+    assert counts([0.005, 0.0051, 99.0], LATENCY_SECONDS)[:2] == [1, 1]
+    assert counts([99.0], LATENCY_SECONDS)[-1] == 1
+    assert counts([0.0, 0.1, 0.1001, 1.0], SCORE_BOUNDS) == [2, 1, 0, 0, 0, 0, 0, 0, 0, 1]
+    assert list(LATENCY_SECONDS) == sorted(set(LATENCY_SECONDS))
+
+
+def test_quantiles() -> None:
+    assert quantile([1.0, 2.0, 3.0, 4.0], 0.5) == 2.5
+    assert quantile([], 0.5) is None
+
+
+def test_weighted_statistics() -> None:
+    values = np.array([1.0, 2.0, 3.0])
+    assert mean_of(values, np.array([1.0, 0.0, 1.0])) == 2
+    assert quantile_of(0.5)(values, np.array([1.0, 1.0, 1.0])) == 2
+    assert quantile_of(0.95)(values, np.array([1.0, 1.0, 0.0])) == 2
+    assert math.isnan(mean_of(values, np.zeros(3)))
+
+
+def test_difference_between_arms_by_agents() -> None:
+    def arm(level: float) -> tuple[list[float], list[int]]:
+        return [level + agent / 100 for agent in range(8) for _ in range(10)], [a for a in range(8) for _ in range(10)]
+
+    low, high = clustered(*arm(0.2)), clustered(*arm(0.6))
+    found = difference(low, high, mean_of)
+    assert found is not None
+    assert found.low < 0.4 < found.high
+    assert found.low > 0.3
+    assert difference(low, high, mean_of) == found
+    same = difference(low, low, quantile_of(0.5))
+    assert same is not None
+    assert same.low <= 0 <= same.high
+
+
+def test_few_agents_have_no_interval() -> None:
+    few = clustered([0.1] * 400, [at % 4 for at in range(400)])
+    many = clustered([0.1] * 400, [at % 9 for at in range(400)])
+    assert difference(few, many, mean_of) is None
+
+
+def test_smoothing_counts_a_new_value_015() -> None:
+    assert tuner.smoothed(None, []) is None
+    assert tuner.smoothed(None, [0.8]) == 0.8
+    assert tuner.smoothed(1.0, [0.0]) == pytest.approx(0.85)
+    assert tuner.smoothed(1.0, [0.0, 0.0]) == pytest.approx(0.7225)
+
+
+def test_tuner_loosens_low_quality_tightens_high_and_leaves_the_middle() -> None:
+    assert tuner.tuned(0.3, ndcg=0.2, recalls=5) == 0.29
+    assert tuner.tuned(0.3, ndcg=0.9, recalls=5) == 0.31
+    assert [tuner.tuned(0.3, ndcg=one, recalls=50) for one in (0.4, 0.5, 0.75)] == [0.3] * 3
+    assert tuner.tuned(0.3, ndcg=0.9, recalls=4) == 0.3
+    assert tuner.tuned(0.3, ndcg=None, recalls=50) == 0.3
+
+
+@given(st.lists(UNIT, max_size=200), st.floats(0.10, 0.55))
+def test_tuner_stays_within_its_bounds(qualities: list[float], threshold: float) -> None:
+    for quality in qualities:
+        threshold = tuner.tuned(threshold, ndcg=quality, recalls=10)
+        assert 0.10 <= threshold <= 0.55
+
+
+@given(UNIT, UNIT)
+def test_tuner_never_moves_a_threshold_further_from_its_bounds(threshold: float, quality: float) -> None:
+    moved = tuner.tuned(threshold, ndcg=quality, recalls=10)
+    assert abs(moved - threshold) <= 0.0101
+    if threshold > 0.55:
+        assert moved <= threshold
+    if threshold < 0.10:
+        assert moved >= threshold
