@@ -206,6 +206,12 @@ class Migration(migrations.Migration):
                 ("id", models.UUIDField(default=memory.ids.new_id, editable=False, primary_key=True, serialize=False)),
                 ("test_mode", models.BooleanField(default=False)),
                 ("test_mode_since", models.DateTimeField(blank=True, null=True)),
+                (
+                    "switched_at",
+                    django.contrib.postgres.fields.ArrayField(
+                        base_field=models.DateTimeField(), default=list, size=None
+                    ),
+                ),
                 ("version", models.PositiveBigIntegerField(default=0)),
                 (
                     "owner",
@@ -324,8 +330,8 @@ class Migration(migrations.Migration):
             fields=[
                 ("id", models.UUIDField(default=memory.ids.new_id, editable=False, primary_key=True, serialize=False)),
                 ("period", models.CharField(choices=[("day", "day"), ("month", "month")], max_length=5)),
-                ("soft_micros", models.PositiveBigIntegerField(blank=True, null=True)),
-                ("hard_micros", models.PositiveBigIntegerField(blank=True, null=True)),
+                ("soft", models.DecimalField(blank=True, decimal_places=6, max_digits=18, null=True)),
+                ("hard", models.DecimalField(blank=True, decimal_places=6, max_digits=18, null=True)),
                 ("version", models.PositiveIntegerField(default=1)),
                 ("updated_at", models.DateTimeField()),
                 (
@@ -372,8 +378,9 @@ class Migration(migrations.Migration):
                 ("input_tokens", models.PositiveBigIntegerField(default=0)),
                 ("output_tokens", models.PositiveBigIntegerField(default=0)),
                 ("duration_us", models.PositiveBigIntegerField(default=0)),
-                ("cost_micros", models.PositiveBigIntegerField(default=0)),
+                ("cost", models.DecimalField(decimal_places=12, default=0, max_digits=30)),
                 ("unpriced_calls", models.PositiveBigIntegerField(default=0)),
+                ("estimated_calls", models.PositiveBigIntegerField(default=0)),
                 (
                     "agent",
                     memory.models.tenancy.TenantForeignKey(

@@ -82,6 +82,8 @@ class TelemetryState(TenantModel):
 
     test_mode = models.BooleanField(default=False)
     test_mode_since = models.DateTimeField(null=True, blank=True)
+    # When it was last switched on or off, the newest last: they tell to which stream an event of a moment belongs.
+    switched_at = ArrayField(models.DateTimeField(), default=list)
     # Raised whenever events come or go; live pages and caches compare it.
     version = models.PositiveBigIntegerField(default=0)
 

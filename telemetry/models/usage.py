@@ -23,9 +23,11 @@ class ModelUsage(TenantModel):
     input_tokens = models.PositiveBigIntegerField(default=0)
     output_tokens = models.PositiveBigIntegerField(default=0)
     duration_us = models.PositiveBigIntegerField(default=0)
-    # Millionths of the currency of the price table; and calls of models that have no price.
-    cost_micros = models.PositiveBigIntegerField(default=0)
+    # In the currency of the price table, exactly: a token may cost less than a millionth of it.
+    cost = models.DecimalField(max_digits=30, decimal_places=12, default=0)
+    # Calls of models that have no price, and calls whose tokens nobody has counted.
     unpriced_calls = models.PositiveBigIntegerField(default=0)
+    estimated_calls = models.PositiveBigIntegerField(default=0)
 
     class Meta:
         constraints = [
@@ -50,8 +52,8 @@ class Budget(TenantModel):
     agent = TenantForeignKey("memory.Agent", null=True, blank=True, when_deleted="CASCADE")
     period = models.CharField(max_length=5, choices=BudgetPeriod.choices)
     # Above the soft one is warned, above the hard one no model is asked that costs; null where there is none.
-    soft_micros = models.PositiveBigIntegerField(null=True, blank=True)
-    hard_micros = models.PositiveBigIntegerField(null=True, blank=True)
+    soft = models.DecimalField(max_digits=18, decimal_places=6, null=True, blank=True)
+    hard = models.DecimalField(max_digits=18, decimal_places=6, null=True, blank=True)
     version = models.PositiveIntegerField(default=1)
     updated_at = models.DateTimeField()
 

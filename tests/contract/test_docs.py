@@ -15,6 +15,7 @@ from config.settings.chosen import env
 from memory.management.commands import errors_reference, settings_reference
 from memory.management.error_codes import error_codes
 from memory.services.settings_table import OWNER_SETTINGS
+from tests.apps import APPS
 from tests.environment import PROJECT
 
 DOCS = PROJECT / "docs"
@@ -54,14 +55,17 @@ def test_every_error_code_is_documented() -> None:
 
 
 def test_every_command_is_documented_and_no_other() -> None:
-    commands = {name for name, app in get_commands().items() if app == "memory"}
+    commands = {name for name, app in get_commands().items() if app in APPS}
     headings = set(re.findall(r"^## (.+)$", text(DOCS / "reference" / "commands.md"), re.MULTILINE))
     assert headings == commands
 
 
-@pytest.mark.parametrize("action", ["owner", "agent", "audit", "db", "memory", "purge", "consolidation"])
+@pytest.mark.parametrize(
+    "action", ["owner", "agent", "audit", "db", "memory", "purge", "consolidation", "telemetry", "keys"]
+)
 def test_every_action_is_documented(action: str) -> None:
-    parser = import_module(f"memory.management.commands.{action}").Command().create_parser("manage.py", action)
+    app = get_commands()[action]
+    parser = import_module(f"{app}.management.commands.{action}").Command().create_parser("manage.py", action)
     page = text(DOCS / "reference" / "commands.md")
     section = page.split(f"## {action}\n", 1)[1].split("\n## ", 1)[0]
     choices = next(found.choices for found in parser._actions if found.dest == "action")

@@ -12,6 +12,7 @@ from uuid import UUID
 import pytest
 
 import memory
+import telemetry
 from memory.errors import InvalidInput
 from memory.models import PurgeSubject
 from memory.services.archive.writing import OBJECT
@@ -26,7 +27,7 @@ from memory.services.audit.vocabulary import (
     checked_verb,
 )
 
-SERVICES: Final = Path(memory.__file__).parent / "services"
+SERVICES: Final = [Path(app.__file__).parent / "services" for app in (memory, telemetry)]
 # Where a verb or kind stands among the plain arguments of functions that hand it on to an event.
 VERB_AT: Final = {
     "_record": 1,
@@ -52,7 +53,8 @@ def words(node: ast.expr) -> Iterator[str]:
 @cache
 def calls() -> list[ast.Call]:
     """Give every call in the services."""
-    trees = [ast.parse(path.read_text(encoding="utf-8")) for path in SERVICES.rglob("*.py")]
+    paths = [path for services in SERVICES for path in services.rglob("*.py")]
+    trees = [ast.parse(path.read_text(encoding="utf-8")) for path in paths]
     return [node for tree in trees for node in ast.walk(tree) if isinstance(node, ast.Call)]
 
 

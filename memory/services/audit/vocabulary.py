@@ -17,6 +17,8 @@ VERBS: Final = frozenset(
         "delete",
         "demote",
         "deprecate",
+        "disable",
+        "enable",
         "erase",
         "export",
         "import",
@@ -70,6 +72,7 @@ OBJECTS: Final = frozenset(
         "settings",
         "skill",
         "source",
+        "test_mode",
     }
 )
 # Sorts of requests that read.

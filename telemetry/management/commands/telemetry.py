@@ -1,0 +1,39 @@
+"""`manage.py telemetry`: what agents were asked, how well recall works, and what models cost, for one owner."""
+
+from __future__ import annotations
+
+from argparse import ArgumentParser
+from collections.abc import Mapping
+from typing import Any, Final
+
+from django.core.management.base import BaseCommand
+
+from memory.management.answers import errors_for_operators
+from memory.management.owners import acting_for
+from telemetry.management import event_actions
+from telemetry.management.actions import ActionSpec
+
+ACTIONS: Final[Mapping[str, ActionSpec]] = {
+    **event_actions.ACTIONS,
+}
+
+
+class Command(BaseCommand):
+    """Look at an owner's telemetry and switch parts of it."""
+
+    help = "Show turn events and reports, switch test mode, and more, for one owner."
+    requires_system_checks: list[str] = []
+
+    def add_arguments(self, parser: ArgumentParser) -> None:
+        """Declare the actions."""
+        actions = parser.add_subparsers(dest="action", required=True, metavar="ACTION")
+        for name, spec in ACTIONS.items():
+            action = actions.add_parser(name, help=spec.help)
+            spec.add_arguments(action)
+            action.add_argument("--owner", metavar="LOGIN", help="the owner's login, where there are several owners")
+            action.add_argument("--json", action="store_true", help="as one JSON object")
+
+    def handle(self, *args: Any, **options: Any) -> None:
+        """Carry out one action."""
+        with errors_for_operators():
+            ACTIONS[options["action"]].run(acting_for(options["owner"]), options, self.stdout.write)

@@ -1,0 +1,70 @@
+"""Test mode: while it is on, turn events go to a stream of their own, so that a test of agents spoils no report."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Final
+
+from memory.models import owner_scope
+from memory.services.actors import Actor, Permission
+from memory.services.audit.recording import record
+from memory.services.clock import now
+from telemetry.models import Stream, TelemetryState, TurnEvent
+from telemetry.services.state import locked_state, raise_version, state
+
+# What waits to be written is older than none of so many switches, unless somebody switches to and fro in a second.
+SWITCHES_KEPT: Final = 32
+
+
+@dataclass(frozen=True, slots=True)
+class TestMode:
+    """Whether test mode is on, and since when."""
+
+    enabled: bool
+    since: datetime | None
+
+
+def test_mode(*, actor: Actor) -> TestMode:
+    """Tell whether test mode is on.
+
+    Args:
+        actor: who asks; whoever may record events may know where they go.
+
+    Raises:
+        PermissionRefused: neither `telemetry:read` nor `telemetry:write`.
+    """
+    if Permission.TELEMETRY_WRITE not in actor.permissions:
+        actor.require(Permission.TELEMETRY_READ)
+    with owner_scope(actor.owner_id):
+        return _shown(state())
+
+
+def set_test_mode(*, actor: Actor, enabled: bool) -> TestMode:
+    """Switch test mode on or off, which empties its stream; switching to what it is already changes nothing.
+
+    Args:
+        actor: who switches; it needs `settings:write`.
+        enabled: whether it is to be on.
+
+    Raises:
+        PermissionRefused: the permission is missing.
+    """
+    actor.require(Permission.SETTINGS)
+    with owner_scope(actor.owner_id):
+        found = locked_state()
+        if found.test_mode == enabled:
+            return _shown(found)
+        # After the lock, so that moments of switches rise.
+        at = now()
+        found.test_mode, found.test_mode_since = enabled, at if enabled else None
+        found.switched_at = [*found.switched_at, at][-SWITCHES_KEPT:]
+        found.save(update_fields=["test_mode", "test_mode_since", "switched_at"])
+        TurnEvent.objects.filter(stream=Stream.TEST).delete()
+        record(actor=actor.label, verb="enable" if enabled else "disable", object_kind="test_mode", at=at)
+        raise_version()
+        return _shown(found)
+
+
+def _shown(found: TelemetryState | None) -> TestMode:
+    return TestMode(False, None) if found is None else TestMode(found.test_mode, found.test_mode_since)
