@@ -9,7 +9,8 @@ from config.settings import chosen as _chosen
 INSTALLED_APPS = [
     "memory.apps.MemoryConfig",
     "telemetry.apps.TelemetryConfig",
-    "django.contrib.admin",
+    # Without its search for `admin` modules: what packages would hang into its own site, nobody is to reach.
+    "django.contrib.admin.apps.SimpleAdminConfig",
     "django.contrib.auth",
     "django.contrib.contenttypes",
     "django.contrib.sessions",

@@ -13,6 +13,7 @@ from memory.errors import LociError
 
 ADVICE: Final = {
     "account.no_owner": "Ask whoever runs this server to join an owner to your login, or log in with another name.",
+    "account.no_staff": "Ask whoever runs this server, or go on in the palace.",
     "memory.disabled": "Ask whoever runs this server to set MEMORY_ENABLED=true and start it again.",
     "keys.unavailable": "Ask whoever runs this server to type `manage.py doctor`; it says what is wrong with the keys.",
     "memory.version": "Compare what is stored now with your text below, then save again.",

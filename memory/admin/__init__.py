@@ -1,0 +1,1 @@
+"""The admin: pages for the staff that runs the installation."""

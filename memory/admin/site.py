@@ -1,0 +1,54 @@
+"""The site of the admin, which has no door of its own: logins go through the palace, where guesses are counted."""
+
+from __future__ import annotations
+
+from typing import Any, Final
+
+from django.contrib.admin import AdminSite
+from django.contrib.auth.views import redirect_to_login
+from django.http import HttpRequest, HttpResponse
+from django.urls import URLPattern, URLResolver, reverse
+from django.utils.decorators import method_decorator
+from django.views.decorators.cache import never_cache
+
+from memory.admin.access import staff_page
+from memory.admin.pages import pages
+from memory.services.actors import Actor
+
+# The palace has the way out. Passwords are asked for in one place only, and no address tells whether an object exists.
+LEFT_OUT: Final = frozenset({"logout", "password_change", "password_change_done", "view_on_site"})
+
+
+class LociAdminSite(AdminSite):
+    """Django's admin behind the palace's login, for staff."""
+
+    site_header = "Loci administration"
+    site_title = "Loci"
+    index_title = "Administration"
+    enable_nav_sidebar = False
+
+    def get_urls(self) -> list[URLPattern | URLResolver]:
+        """Give the site's addresses without those that are left out."""
+        return [one for one in super().get_urls() if getattr(one, "name", None) not in LEFT_OUT]
+
+    def admin_view(self, view: Any, cacheable: bool = False) -> Any:
+        """Let only staff through to a view; others are led to the palace's login or told that it is not for them."""
+        inner = super().admin_view(view, cacheable)
+
+        @staff_page("GET", "HEAD", "POST")
+        def guarded(request: HttpRequest, actor: Actor, *args: Any, **kwargs: Any) -> Any:
+            return inner(request, *args, **kwargs)
+
+        return guarded
+
+    @method_decorator(never_cache)
+    def login(self, request: HttpRequest, extra_context: Any = None) -> HttpResponse:
+        """Lead to the palace's login, whatever was sent."""
+        return redirect_to_login(request.GET.get("next") or reverse("admin:index"))
+
+    def each_context(self, request: HttpRequest) -> dict[str, Any]:
+        """Give what every page of the admin shows, our pages among it."""
+        return {**super().each_context(request), "pages": pages()}
+
+
+site: Final = LociAdminSite(name="admin")
