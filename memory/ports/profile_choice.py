@@ -17,8 +17,8 @@ class ChosenProfile:
     arm: str
 
 
-Chooser = Callable[[UUID, UUID], ChosenProfile | None]
-"""Takes the owner and the agent, within the owner's scope; None leaves it to the owner's settings."""
+Chooser = Callable[[UUID, UUID, UUID], ChosenProfile | None]
+"""Takes the owner, the agent and the running experiment, within the owner's scope; None leaves it to the settings."""
 
 _choosers: Final[list[Chooser]] = []
 
@@ -29,8 +29,9 @@ def add_chooser(chooser: Chooser) -> None:
         _choosers.append(chooser)
 
 
-def chosen_profile(owner_id: UUID, agent_id: UUID | None) -> ChosenProfile | None:
-    """Give the profile that an experiment has for an agent, within the owner's scope; None where none runs."""
+def chosen_profile(owner_id: UUID, agent_id: UUID | None, experiment_id: UUID) -> ChosenProfile | None:
+    """Give the profile that the running experiment has for an agent, within the owner's scope; None for a person."""
     if agent_id is None:
         return None
-    return next((found for chooser in _choosers if (found := chooser(owner_id, agent_id)) is not None), None)
+    found = (chooser(owner_id, agent_id, experiment_id) for chooser in _choosers)
+    return next((one for one in found if one is not None), None)

@@ -21,6 +21,7 @@ from memory.recall.lexical import LexicalModel, WordScore
 from memory.recall.profiles import RecallProfile
 from memory.recall.query import Query
 from memory.recall.statistics import owner_statistics
+from memory.recall.stopwatch import part, stage
 
 logger = logging.getLogger(__name__)
 
@@ -171,7 +172,7 @@ def guarded(name: str, found: Found, run: Callable[[], T]) -> T | None:
         found.failed[name] = "arm.skipped"
         return None
     try:
-        with _bounded(timeout):
+        with stage(part(name)), _bounded(timeout):
             return run()
     except DatabaseError as error:
         logger.warning("recall arm %s failed: %s", name, type(error).__name__)

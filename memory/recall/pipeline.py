@@ -21,6 +21,7 @@ from memory.recall.relevance import absolute
 from memory.recall.reranking import DIVERSE, Reranked, diverse, wanted
 from memory.recall.scoring import Adjustment, adjustment
 from memory.recall.spreading import passed_on
+from memory.recall.stopwatch import stage
 from memory.recall.weighing import scores_of, weigh
 
 
@@ -82,23 +83,26 @@ def rank(query: Query, profile: RecallProfile, *, limit: int) -> Ranking:
         limit: most candidates to give back; a reranker gets more to choose from and gives them all back.
     """
     intent = intent_of(query.text, profile.intent)
-    gathered = gather(query, profile, limit=limit)
+    with stage("gather"):
+        gathered = gather(query, profile, limit=limit)
     found = gathered.found
     weights = _weights(profile, intent)
     columns: dict[str, signals.Column] = {}
     places: dict[UUID, int] = {}
-    if profile.evidence:
-        weighed = weigh(gathered, query, profile)
-        columns = weighed.columns
-        places = {memory_id: at for at, memory_id in enumerate(weighed.ground.order)}
-        scores, likely = scores_of(gathered, weighed, query)
-    else:
-        scores = _fuse(profile, found, gathered, weights)
-        if profile.edge_seeds:
-            scores = passed_on(query, profile, gathered, scores)
-        near = found.complete.get("dense", {})
-        likely = {one: absolute(near.get(one), found.coverage(one)) for one in gathered.candidates}
-    placed = _phrases_first(query, found, _place(query, profile, gathered, scores, likely))
+    with stage("fusion"):
+        if profile.evidence:
+            weighed = weigh(gathered, query, profile)
+            columns = weighed.columns
+            places = {memory_id: at for at, memory_id in enumerate(weighed.ground.order)}
+            scores, likely = scores_of(gathered, weighed, query)
+        else:
+            scores = _fuse(profile, found, gathered, weights)
+            if profile.edge_seeds:
+                scores = passed_on(query, profile, gathered, scores)
+            near = found.complete.get("dense", {})
+            likely = {one: absolute(near.get(one), found.coverage(one)) for one in gathered.candidates}
+    with stage("place"):
+        placed = _phrases_first(query, found, _place(query, profile, gathered, scores, likely))
     head = placed[: wanted(profile.reranker, limit)]
     reranked = _diversified(query, profile, gathered, head, weights)
     ranks = {name: _ranks(asked) for name, asked in found.asked.items()}

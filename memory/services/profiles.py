@@ -4,29 +4,54 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, Final
+from uuid import UUID
 
 from django.db.models import Max
 
 from memory.errors import InvalidInput
 from memory.models import Owner, OwnerSettings, ProfileOverride, owner_scope
+from memory.ports.profile_choice import ChosenProfile, chosen_profile
 from memory.recall.profiles import SHIPPED, RecallProfile, shipped, with_changes
 from memory.services.actors import Actor, Permission
 from memory.services.audit.recording import record
 from memory.services.clock import now
 
+# Among an owner's choices: the id of the experiment that runs, where one does. It is no setting that anybody chooses.
+EXPERIMENT: Final = "experiment"
 
-def effective_profile(actor: Actor, name: str | None) -> RecallProfile:
-    """Give a profile as it stands for the owner; the owner's chosen one when no name is given.
 
-    Run it in the owner's scope.
+def profile_for(actor: Actor, name: str | None) -> tuple[RecallProfile, ChosenProfile | None]:
+    """Give the profile that answers a request: the named one, else an experiment's or the owner's chosen one.
+
+    Run it in the owner's scope. An experiment costs no statement where none runs, since the owner's choices name it.
+
+    Returns:
+        The profile as it stands for the owner, and the experiment's choice where one has made it.
 
     Raises:
         NotFound: no such profile.
     """
-    if name is None:
-        values = OwnerSettings.objects.values_list("values", flat=True).first() or {}
-        name = values.get("recall_profile", "default")
+    if name is not None:
+        return effective_profile(name), None
+    values = OwnerSettings.objects.values_list("values", flat=True).first() or {}
+    running = values.get(EXPERIMENT)
+    chosen = chosen_profile(actor.owner_id, actor.agent_id, UUID(running)) if running else None
+    return effective_profile(chosen.profile if chosen else values.get("recall_profile", "default")), chosen
+
+
+def run_experiment(*, actor: Actor, experiment_id: UUID | None) -> None:
+    """Note which experiment chooses profiles for an owner's agents, within the owner's scope; None ends it."""
+    actor.require(Permission.SETTINGS)
+    row, _ = OwnerSettings.objects.select_for_update().get_or_create(owner_id=actor.owner_id, defaults={"version": 0})
+    row.values = {name: value for name, value in row.values.items() if name != EXPERIMENT}
+    if experiment_id is not None:
+        row.values[EXPERIMENT] = str(experiment_id)
+    row.save(update_fields=["values", "updated_at"])
+
+
+def effective_profile(name: str) -> RecallProfile:
+    """Give a profile as it stands for the owner, within the owner's scope; raises NotFound for another name."""
     profile = shipped(name)
     newest = ProfileOverride.objects.filter(profile=profile.name).order_by("-version").first()
     return with_changes(profile, newest.values) if newest else profile
@@ -37,7 +62,7 @@ def list_profiles(*, actor: Actor) -> list[dict[str, Any]]:
     actor.require(Permission.READ)
     with owner_scope(actor.owner_id):
         versions = dict(ProfileOverride.objects.values_list("profile").annotate(Max("version")))
-        return [describe(effective_profile(actor, name), version=versions.get(name, 0)) for name in SHIPPED]
+        return [describe(effective_profile(name), version=versions.get(name, 0)) for name in SHIPPED]
 
 
 def get_profile(*, actor: Actor, name: str) -> dict[str, Any]:
@@ -46,7 +71,7 @@ def get_profile(*, actor: Actor, name: str) -> dict[str, Any]:
     shipped(name)
     with owner_scope(actor.owner_id):
         version = ProfileOverride.objects.filter(profile=name).aggregate(last=Max("version"))["last"] or 0
-        return describe(effective_profile(actor, name), version=version)
+        return describe(effective_profile(name), version=version)
 
 
 def change_profile(*, actor: Actor, name: str, changes: Mapping[str, Any]) -> dict[str, Any]:

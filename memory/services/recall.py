@@ -22,6 +22,7 @@ from memory.recall.profiles import RecallProfile
 from memory.recall.query import Query
 from memory.recall.reranking import EXTERNAL, OpenedHit, rescored, wanted
 from memory.recall.resting import BREADTH, Found, rests_on, without_retold
+from memory.recall.stopwatch import stage, timed
 from memory.services.actors import Actor, Permission
 from memory.services.audit.readers import note_reads
 from memory.services.audit.reading import is_recorded, record_read
@@ -29,8 +30,9 @@ from memory.services.explanations import keep_explanation
 from memory.services.features import require_memory
 from memory.services.opening import opened
 from memory.services.past import as_then
-from memory.services.profiles import effective_profile
+from memory.services.profiles import profile_for
 from memory.services.questions import RECALLING, RecallRequest, ask, without_vector
+from memory.services.recall_observed import tell
 from memory.services.reinforcement import reinforce
 from memory.text import limits
 from memory.text.tokens import term_frequencies
@@ -88,20 +90,34 @@ def recall(*, actor: Actor, request: RecallRequest) -> Recalled:
     require_memory()
     actor.require(Permission.READ)
     text = limits.checked_query(request.query)
-    with owner_scope(actor.owner_id):
-        profile = _tuned(effective_profile(actor, request.profile), request)
-    # Before the gate, so that a request that cannot be used is refused whatever its query says.
-    query = without_vector(actor, text, request)
-    verdict = gate(text)
+    with timed() as watch:
+        with stage("prepare"):
+            with owner_scope(actor.owner_id):
+                effective, chosen = profile_for(actor, request.profile)
+            profile = _tuned(effective, request)
+            # Before the gate, so that a request that cannot be used is refused whatever its query says.
+            query = without_vector(actor, text, request)
+            verdict = gate(text)
+        if verdict is Verdict.RECALL:
+            answer = _answered(actor, request, query, profile)
+        else:
+            answer = Recalled(new_id(), profile.name, [], gate=verdict)
+    tell(actor, request, answer, profile=profile, chosen=chosen, watch=watch, at=query.now)
+    return answer
+
+
+def _answered(actor: Actor, request: RecallRequest, query: Query, profile: RecallProfile) -> Recalled:
+    """Ask, search, judge and note what came out."""
+    with stage("embed"):
+        asked = ask(actor, query, request, profile)
     recall_id = new_id()
-    if verdict is not Verdict.RECALL:
-        return Recalled(recall_id, profile.name, [], gate=verdict)
-    asked = ask(actor, query, request, profile)
-    with owner_scope(actor.owner_id):
+    with stage("search"), owner_scope(actor.owner_id):
         answers = [search(one, profile, request, recall_id) for one in asked.queries]
-    answer = _judged(query, profile, _merged(answers, profile))
+    with stage("judge"):
+        answer = _judged(query, profile, _merged(answers, profile))
     answer.degraded.extend(code for code in asked.degraded if code not in answer.degraded)
-    _note(actor, request, answer, query)
+    with stage("keep"):
+        _note(actor, request, answer, query)
     return answer
 
 
@@ -129,11 +145,13 @@ def search(query: Query, profile: RecallProfile, request: RecallRequest, recall_
     # Those to spare must not widen the arms: a published profile asks them for a multiple of what is shown.
     asked = replace(profile, candidates=profile.asked_of_arm(limit))
     ranking = rank(query, asked, limit=limit + SPARE)
-    hits = _hits(query, ranking.ranked, limit)
+    with stage("open"):
+        hits = _hits(query, ranking.ranked, limit)
     fell_back = False
     if not hits and profile.fallback and not ranking.considered:
-        found = fallback.scan(query, limit=profile.limit)
-        rows = _rows(query, found)
+        with stage("fallback"):
+            found = fallback.scan(query, limit=profile.limit)
+            rows = _rows(query, found)
         hits = [Hit(rows[one], 0.0, 0.0, (), {"fallback": True}) for one in found if one in rows]
         fell_back = bool(hits)
     return Recalled(

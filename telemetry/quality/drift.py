@@ -45,7 +45,7 @@ def stability_index(now: Sequence[int], before: Sequence[int]) -> float:
         now, before: counts by the same bins, each with at least one value in all. Shares below 0.0001 count as that.
     """
     shares = [[max(count / sum(bins), LEAST_SHARE) for count in bins] for bins in (now, before)]
-    return sum((p - q) * math.log(p / q) for p, q in zip(*shares, strict=True))
+    return math.fsum((p - q) * math.log(p / q) for p, q in zip(*shares, strict=True))
 
 
 def verdict_of(index: float) -> str:

@@ -8,7 +8,7 @@ from memory.errors import LociError
 from memory.services.actors import Actor
 from memory.services.archive.outcome import ArchiveImported
 from memory.services.archive.reading import Archive
-from memory.services.profiles import change_profile
+from memory.services.profiles import EXPERIMENT, change_profile
 from memory.services.settings import change_settings
 
 
@@ -21,6 +21,9 @@ def take_settings(actor: Actor, archive: Archive, result: ArchiveImported) -> No
     for index, line in enumerate(archive.lines("settings")):
         values = line.get("values")
         for name, value in values.items() if isinstance(values, dict) else ():
+            if name == EXPERIMENT:
+                # Which profiles were compared there says nothing about what is chosen here.
+                continue
             try:
                 change_settings(actor=actor, changes={name: value})
                 taken += 1
