@@ -13,6 +13,7 @@ from typing import Any
 
 from django.conf import settings
 
+from config.shared_counts import counting_environment
 from runtime.processes import Service
 
 HEALTH_PATH = "/api/v1/health"
@@ -47,6 +48,7 @@ def web_service(host: str, port: int) -> Service:
     # Only behind a proxy may a header say who the client is.
     command.append("--proxy-headers" if settings.LOCI_HTTPS else "--no-proxy-headers")
     environment = {"LOCI_DB_POOL": "true", "LOCI_HOST": host, "LOCI_PORT": str(port), **FEW_ARENAS}
+    environment.update(counting_environment())
     return Service("web", command, environment, settings.BASE_DIR)
 
 
@@ -58,7 +60,8 @@ def worker_service(host: str, port: int) -> Service:
     worker = [sys.executable, str(settings.BASE_DIR / "manage.py"), "worker"]
     waiting = [ANY_ADDRESS.get(host, host), str(port), str(WEB_PATIENCE)]
     command = [sys.executable, "-m", "config.later", *waiting, *worker]
-    return Service("worker", command, {"LOCI_DB_POOL": "false", "LOCI_NO_BOOTSTRAP": "1"}, settings.BASE_DIR)
+    environment = {"LOCI_DB_POOL": "false", "LOCI_NO_BOOTSTRAP": "1", **counting_environment()}
+    return Service("worker", command, environment, settings.BASE_DIR)
 
 
 def database_service() -> Service:

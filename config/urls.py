@@ -5,12 +5,14 @@ from __future__ import annotations
 from django.urls import URLPattern, URLResolver, include, path
 
 from memory.admin.site import site
+from telemetry.api.views.scraping import metrics
 
 urlpatterns: list[URLPattern | URLResolver] = [
     path("api/v1/", include("telemetry.api.urls")),
     # The last of the interface, since it answers for every address that there is not.
     path("api/v1/", include("memory.api.urls")),
     path("admin/", site.urls),
+    path("metrics", metrics, name="metrics"),
     path("telemetry/", include("telemetry.palace.urls")),
     path("", include("memory.palace.urls")),
 ]

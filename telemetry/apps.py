@@ -13,9 +13,14 @@ class TelemetryConfig(AppConfig):
 
     def ready(self) -> None:
         """Announce what a purge, an archive and a page need to know of this app."""
+        from memory.ports.recorder import add_recorder
+        from memory.ports.stored import add_listener
         from memory.services.archive.registry import announce_parts
         from memory.services.purge.registry import announce
+        from telemetry.metrics.recorder import MetricsRecorder, count_stored
 
+        add_recorder(MetricsRecorder())
+        add_listener(count_stored)
         announce(_register_purge_targets)
         announce_parts(_register_archive_parts)
 

@@ -264,6 +264,32 @@ TELEMETRY_ENABLED = env.boolean(
     meaning="Keep turn events and how recalls went. Off, events are taken and dropped, and reports say so.",
     prax="HEALTH_MONITOR_ENABLED",
 )
+TELEMETRY_RETENTION_DAYS = env.integer(
+    "TELEMETRY_RETENTION_DAYS", 30, meaning="Days that turn events are kept.", minimum=1, maximum=3650
+)
+TELEMETRY_MOST_EVENTS = env.integer(
+    "TELEMETRY_MOST_EVENTS",
+    100_000,
+    meaning="Turn events kept of each owner; the oldest make room. The test stream keeps 5,000 at most.",
+    minimum=100,
+    maximum=2_000_000,
+)
+
+METRICS_TOKEN = env.string(
+    "METRICS_TOKEN",
+    meaning="Token that `/metrics` is read with, at least 16 characters. Generated once into the configuration "
+    "directory (`metrics.token`) when left out.",
+    secret=True,
+) or kept_secret(CONFIG_DIRECTORY, "metrics.token")
+if len(METRICS_TOKEN) < 16:
+    raise SettingError("METRICS_TOKEN cannot be used: shorter than 16 characters.")
+METRICS_DIRECTORY = env.path(
+    "LOCI_METRICS_DIR",
+    CACHE_DIRECTORY / "metrics",
+    shown="`metrics` in the cache directory",
+    meaning="Directory in which the processes that `up` starts share what they count for `/metrics`, each installation "
+    "in a directory of its own there, emptied at each start. On this machine; never shared between containers.",
+)
 
 env.section("Jobs and limits")
 LOCI_WORKERS = env.integer("LOCI_WORKERS", 1, meaning="Job processes.", minimum=1, maximum=32)
@@ -283,4 +309,10 @@ RATE_LOGIN_FAILURES = env.integer(
 env.section("Logging")
 LOG_LEVEL = env.choice("LOCI_LOG_LEVEL", "INFO", ("DEBUG", "INFO", "WARNING", "ERROR"), meaning="Least level logged.")
 LOG_FORMAT = env.choice("LOCI_LOG_FORMAT", "text", ("text", "json"), meaning="Form of log lines.")
+ACCESS_LOG = env.boolean(
+    "LOCI_ACCESS_LOG",
+    False,
+    meaning="Log a line for each request: method, pattern of the address, status, milliseconds, bytes, and the ids of "
+    "request and agent. Never addresses, queries, names or bodies.",
+)
 LOGGING = logging_configuration(level=LOG_LEVEL, form=LOG_FORMAT)

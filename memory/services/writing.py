@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import math
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Final
 from uuid import UUID
 
-from django.db import connection
+from django.db import connection, transaction
 
 from memory.crypto.sealing import NONCE_BYTES, TAG_BYTES
 from memory.ids import new_id
@@ -24,6 +25,7 @@ from memory.models import (
     current_owner,
 )
 from memory.ports import TokenMatrix, Vectors
+from memory.ports.stored import memories_stored
 from memory.services.actors import Actor, Target
 from memory.services.drafts import Ready
 from memory.services.hidden_places import HIDDEN
@@ -150,6 +152,8 @@ def insert_rows(
         queue_vectors([row.pk for row in inserted], now=now)
     else:
         insert_vectors(inserted, embedded.chosen(kept))
+    counts = Counter(str(row.kind) for row in inserted)
+    transaction.on_commit(lambda: memories_stored(counts))
     return present
 
 

@@ -1,1 +1,1 @@
-"""Numbers for Prometheus."""
+"""Counts for a collector of metrics, and spans for one of traces."""

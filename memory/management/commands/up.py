@@ -17,6 +17,7 @@ from django.core.management.base import BaseCommand, CommandError
 from django.db import DatabaseError, connections
 
 from config import serving
+from config.shared_counts import empty_counts
 from memory.errors import LociError
 from memory.management import preparation
 from memory.management.database import running_database
@@ -116,8 +117,18 @@ class Command(BaseCommand):
         first = preparation.prepare_contents()
         preparation.build_model(self._say)
         preparation.make_static_directory()
+        self._empty_counts()
         connections.close_all()
         return first
+
+    def _empty_counts(self) -> None:
+        try:
+            empty_counts()
+        except OSError as error:
+            self._say(
+                f"Warning: the directory of LOCI_METRICS_DIR cannot be used ({error.strerror}): /metrics will tell of "
+                "the web process alone."
+            )
 
     def _greet(self, first: FirstOwner | None, host: str, port: int) -> None:
         if first is None:
