@@ -159,6 +159,12 @@ class RerankerUnavailable(ProviderUnavailable):
     code = "reranker.unavailable"
 
 
+class BudgetExceeded(EmbedderUnavailable, LanguageModelUnavailable, RerankerUnavailable):
+    """The budget for models is used up, so that none is asked that costs. What works without a model goes on."""
+
+    code = "budget.exceeded"
+
+
 class KeysUnavailable(LociError):
     """The keys that protect stored text cannot be used. No text can be read or written."""
 

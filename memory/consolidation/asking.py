@@ -15,7 +15,7 @@ from typing import Any, Final, Generic, TypeVar
 from memory.consolidation import json_text
 from memory.consolidation.json_text import Unreadable
 from memory.consolidation.reasoning import spoken_answer
-from memory.errors import InvalidInput, LanguageModelUnavailable, ProviderUnavailable
+from memory.errors import BudgetExceeded, InvalidInput, LanguageModelUnavailable, ProviderUnavailable
 from memory.ports import ChatMessage, Completion, LanguageModel, Usage
 from memory.privacy import injection
 from memory.privacy.placeholders import Placeholders
@@ -194,6 +194,8 @@ class _Exchange:
             completion = self._model.complete(
                 messages, component=self._component, json_schema=self._schema, max_tokens=self._max_tokens
             )
+        except BudgetExceeded as error:
+            raise ModelUnavailable(error.message, code=error.machine_code, usage=self.usage) from None
         except LanguageModelUnavailable as error:
             usage = self.usage + Usage(calls=1, failures=1)
             raise ModelUnavailable(error.message, code=error.machine_code, usage=usage) from None

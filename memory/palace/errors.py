@@ -25,6 +25,7 @@ ADVICE: Final = {
     "limit.out_of_range": "Choose how many you want to see with the field below the search box.",
     "threshold.out_of_range": "Choose a number of percent between 0 and 100.",
     "query.too_long": "Ask with a few words or one sentence.",
+    "budget.exceeded": "Raise the budget under Telemetry, Costs, or wait until its day or month is over.",
     "embedder.unavailable": "Nothing is lost. Try again in a moment, or search by words.",
 }
 NOT_FOUND_ADVICE: Final = "It may have been forgotten, or the address is not complete. Search for it by its words."

@@ -65,6 +65,8 @@ _behalf: ContextVar[Behalf | None] = ContextVar("outbound_behalf", default=None)
 def on_behalf_of(owner_id: UUID, component: str, *, agent_id: UUID | None = None) -> Iterator[None]:
     """Record what providers are sent in this block as sent for an owner; inner blocks win.
 
+    An inner block for the same owner that names no agent asks for that of the outer one.
+
     A new thread begins without it.
 
     Args:
@@ -72,6 +74,9 @@ def on_behalf_of(owner_id: UUID, component: str, *, agent_id: UUID | None = None
         component: the part of the product, at most 32 characters; a language model's own component comes before it.
         agent_id: the agent that asks, where one does.
     """
+    outer = _behalf.get()
+    if agent_id is None and outer is not None and outer.owner_id == owner_id:
+        agent_id = outer.agent_id
     token = _behalf.set(Behalf(owner_id, component, agent_id))
     try:
         yield

@@ -71,6 +71,8 @@ class ModelCalled:
         component: the part of Loci that asked.
         provider, model: who was asked.
         input_tokens, output_tokens: as the provider counted them, else estimated at four characters a token.
+        estimated: whether tokens were estimated.
+        local: whether nothing left this machine.
         seconds: how long it took.
         ok: whether it answered.
         at: when it ended, aware.
@@ -87,6 +89,8 @@ class ModelCalled:
     seconds: float
     ok: bool
     at: datetime
+    estimated: bool = False
+    local: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -119,6 +123,12 @@ def add_recorder(recorder: Recorder) -> None:
     """Have a recorder told of all that happens in this process; for `AppConfig.ready`."""
     if recorder not in _recorders:
         _recorders.append(recorder)
+
+
+def remove_recorder(recorder: Recorder) -> None:
+    """Tell a recorder of nothing more."""
+    if recorder in _recorders:
+        _recorders.remove(recorder)
 
 
 def recalled(observed: RecallObserved) -> None:

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from typing import Literal, TypeVar
 
-from memory.errors import ProviderUnavailable
+from memory.errors import BudgetExceeded, ProviderUnavailable
 from memory.ports import Clock
 from memory.providers.misconfigured import ProviderMisconfigured
 
@@ -79,7 +79,10 @@ class Circuit:
         self._trying = False
 
     def run(self, call: Callable[[], T]) -> T:
-        """Run a call and count how it ends; errors other than ProviderUnavailable are passed on uncounted.
+        """Run a call and count how it ends.
+
+        Errors other than ProviderUnavailable are passed on uncounted, and so is BudgetExceeded, which says nothing of
+        the provider.
 
         Raises:
             ProviderUnavailable: what the call raised, or the refusal during a pause.
@@ -87,6 +90,8 @@ class Circuit:
         trial = self._enter()
         try:
             result = call()
+        except BudgetExceeded:
+            raise
         except ProviderUnavailable as error:
             self._failed(error)
             raise

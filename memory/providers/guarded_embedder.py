@@ -2,20 +2,29 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from typing import TypeVar
 
 import numpy as np
 
 from memory.errors import EmbedderUnavailable
 from memory.ports import Clock, Embedder, TokenEmbedder, Tokens, Vectors, gives_tokens
+from memory.ports.outbound import EMBEDDING
 from memory.providers.circuit import Circuit, CircuitState
+from memory.providers.http_embedder import PROBE, HttpEmbedder
+from memory.providers.metering import Asked, allowed, metered
 from memory.providers.vectors import checked
+
+T = TypeVar("T")
+
+NOBODY = "none"
+"""The provider that is none: to be refused by it is no call."""
 
 
 class GuardedEmbedder:
     """Passes calls on; after several failures in a row it refuses at once for a while, then lets one call try.
 
-    What counts as a failure stands with `Circuit`.
+    What counts as a failure stands with `Circuit`. Each call is counted, and none is made that a budget forbids.
     """
 
     def __init__(
@@ -52,7 +61,7 @@ class GuardedEmbedder:
     def dimension(self) -> int:
         """Give the width; once known, without asking the provider; raises EmbedderUnavailable."""
         if self._width is None:
-            self._width = self._circuit.run(lambda: self._embedder.dimension)
+            self._width = self._circuit.run(self._learnt_width)
         return self._width
 
     def embed(self, texts: Sequence[str]) -> Vectors:
@@ -60,15 +69,36 @@ class GuardedEmbedder:
 
         Raises:
             EmbedderUnavailable: the provider failed, or has failed so often that it is not asked now
-                (code `embedder.paused`).
+                (code `embedder.paused`), or the owner's budget is used up (`budget.exceeded`).
         """
         if not texts:
             return np.empty((0, self.dimension), dtype=np.float32)
-        return self._circuit.run(lambda: checked(self._embedder.embed(texts), len(texts), self._width))
+        return self._asked(texts, lambda: checked(self._embedder.embed(texts), len(texts), self._width))
 
     def state(self) -> CircuitState:
         """Give the state for health pages; asks nobody."""
         return self._circuit.state()
+
+    def _asked(self, texts: Sequence[str], call: Callable[[], T]) -> T:
+        """Make a call for which there is a budget, and count it; a refusal during a pause is no call."""
+        if self.provider == NOBODY:
+            return self._circuit.run(call)
+        asked = self._who()
+        allowed(asked)
+        return self._circuit.run(lambda: metered(asked, call, texts=texts))
+
+    def _learnt_width(self) -> int:
+        inner = self._embedder
+        if isinstance(inner, HttpEmbedder) and inner.known_dimension is None:
+            asked = self._who()
+            allowed(asked)
+            return metered(asked, lambda: inner.dimension, texts=[PROBE])
+        return inner.dimension
+
+    def _who(self) -> Asked:
+        inner = self._embedder
+        local = not isinstance(inner, HttpEmbedder) or inner.loopback
+        return Asked(kind=EMBEDDING, provider=self.provider, model=self.model, local=local)
 
 
 class GuardedTokenEmbedder(GuardedEmbedder):
@@ -93,7 +123,7 @@ class GuardedTokenEmbedder(GuardedEmbedder):
         """
         if not texts:
             return np.empty((0, self.dimension), dtype=np.float32), []
-        return self._circuit.run(lambda: self._checked_with_tokens(texts))
+        return self._asked(texts, lambda: self._checked_with_tokens(texts))
 
     def _checked_with_tokens(self, texts: Sequence[str]) -> tuple[Vectors, list[Tokens]]:
         vectors, tokens = self._embedder.embed_with_tokens(texts)

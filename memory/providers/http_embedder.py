@@ -15,6 +15,7 @@ from memory.ports import Vectors
 from memory.ports.outbound import EMBEDDING
 from memory.providers.endpoints import checked_address, checked_key, is_loopback
 from memory.providers.json_over_http import Answer, JsonOverHttp, Limits, Unreachable
+from memory.providers.metering import note_sent, tokens_read
 from memory.providers.misconfigured import ProviderMisconfigured
 from memory.providers.outbound.policy import OutboundPolicy
 from memory.providers.vectors import checked
@@ -114,6 +115,11 @@ class HttpEmbedder(ABC):
         return is_loopback(self._address)
 
     @property
+    def known_dimension(self) -> int | None:
+        """Give the width where it is known; asks nobody."""
+        return self._dimension
+
+    @property
     def dimension(self) -> int:
         """Give the width; asks the server once when no answer has told it yet; raises EmbedderUnavailable."""
         if self._dimension is None:
@@ -163,10 +169,12 @@ class HttpEmbedder(ABC):
         # Two first answers may arrive together; the later one has to agree with the earlier.
         return checked(vectors, len(batch), known)
 
-    def _usable(self, answer: Answer) -> Any:
-        """Parse a success; raise for any other status with a reason that says what to do."""
+    def _usable(self, answer: Answer, texts: Sequence[str]) -> Any:
+        """Parse a success and note its tokens; raise for any other status with a reason that says what to do."""
         if answer.ok:
-            return answer.value()
+            value = answer.value()
+            note_sent(texts, counted=tokens_read(value))
+            return value
         if answer.status in (UNAUTHORISED, FORBIDDEN):
             raise EmbedderUnavailable(f"The embedding server refuses the key (status {answer.status}).")
         if answer.status == NOT_FOUND:

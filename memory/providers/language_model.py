@@ -14,10 +14,13 @@ from memory.ports.outbound import LLM
 from memory.providers.endpoints import checked_key, is_loopback, joined, origin
 from memory.providers.json_over_http import Answer, JsonOverHttp, Limits, Unreachable
 from memory.providers.llm_routes import Route, Routes
+from memory.providers.metering import Asked, allowed, metered, note_answered, note_sent, token_count
 from memory.providers.misconfigured import ProviderMisconfigured
 from memory.providers.outbound.policy import OutboundPolicy
 from memory.providers.wellformed import well_formed
 
+PROVIDER = "openai"
+"""What the dialect is called in counts and in prices."""
 PATH = "/v1/chat/completions"
 ADDRESS = "The address of the language model's server"
 ROLES = frozenset({"system", "user", "assistant"})
@@ -29,20 +32,8 @@ LARGEST_ANSWER_BYTES = 4 * 1024 * 1024
 NOT_IN_NAMES = re.compile(r"[^A-Za-z0-9_-]")
 LONGEST_NAME = 64
 FORMATS = ("json_schema", "json_object", "none")
-# More than any server can have read or written for one answer.
-MOST_TOKENS = 1_000_000_000
 TOKEN_FIELDS = ("max_tokens", "max_completion_tokens")
 BAD_REQUEST, UNAUTHORISED, FORBIDDEN, NOT_FOUND = 400, 401, 403, 404
-
-
-@dataclass(frozen=True, slots=True)
-class Usage:
-    """What one component has used since this process began."""
-
-    calls: int = 0
-    failures: int = 0
-    prompt_tokens: int = 0
-    completion_tokens: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,7 +89,6 @@ class ChatLanguageModel:
         self._lock = threading.Lock()
         self._connections: dict[tuple[str, str], JsonOverHttp] = {}
         self._dialects: dict[tuple[str, str, str], _Dialect] = {}
-        self._usage: dict[str, Usage] = {}
 
     def __repr__(self) -> str:
         return "ChatLanguageModel()"
@@ -106,11 +96,6 @@ class ChatLanguageModel:
     def loopback(self, component: str) -> bool:
         """Tell whether a component's prompts stay on this machine."""
         return is_loopback(self._routes.route(component).base_url)
-
-    def usage(self) -> Mapping[str, Usage]:
-        """Give what each component has used since this process began."""
-        with self._lock:
-            return dict(self._usage)
 
     def close(self) -> None:
         """Close kept connections."""
@@ -143,7 +128,8 @@ class ChatLanguageModel:
 
         Raises:
             InvalidInput: no message, an unknown role, too much text or a bound below 1. Nothing was sent.
-            LanguageModelUnavailable: nothing configured, time-out, error status, or an answer without text.
+            LanguageModelUnavailable: nothing configured, time-out, error status, an answer without text, or the
+                owner's budget is used up (BudgetExceeded).
         """
         prompt = _prompt(messages, max_tokens)
         route = self._routes.route(component)
@@ -152,13 +138,19 @@ class ChatLanguageModel:
                 "No language model is configured for this part. Set LLM_BASE_URL and LLM_MODEL, or its route.",
                 code="llm.none",
             )
-        try:
-            completion = self._completion(route, component, prompt, json_schema, max_tokens)
-        except LanguageModelUnavailable:
-            self._count(component, failures=1)
-            raise
-        self._count(component, prompt_tokens=completion.prompt_tokens, completion_tokens=completion.completion_tokens)
-        return completion
+        asked = Asked(
+            kind=LLM,
+            provider=PROVIDER,
+            model=route.model,
+            local=is_loopback(route.base_url),
+            component=component,
+        )
+        allowed(asked)
+        return metered(
+            asked,
+            lambda: self._completion(route, component, prompt, json_schema, max_tokens),
+            texts=[message["content"] for message in prompt],
+        )
 
     def _completion(
         self,
@@ -174,7 +166,7 @@ class ChatLanguageModel:
         bound = min(route.max_tokens, max_tokens or route.max_tokens)
         try:
             answer = self._ask(route, component, payload, schema, bound)
-            return _read(answer, route.model)
+            return _read(answer, route.model, prompt)
         except Unreachable as failure:
             raise LanguageModelUnavailable(f"The language model's server {failure}.") from None
 
@@ -206,16 +198,6 @@ class ChatLanguageModel:
                     route.base_url, kind=LLM, setting=ADDRESS, key=key, limits=self._limits, policy=self._policy
                 )
             return self._connections[route.base_url, key]
-
-    def _count(self, component: str, *, failures: int = 0, prompt_tokens: int = 0, completion_tokens: int = 0) -> None:
-        with self._lock:
-            before = self._usage.get(component, Usage())
-            self._usage[component] = Usage(
-                before.calls + 1,
-                before.failures + failures,
-                before.prompt_tokens + prompt_tokens,
-                before.completion_tokens + completion_tokens,
-            )
 
 
 def _prompt(messages: Sequence[ChatMessage], max_tokens: int | None) -> list[dict[str, str]]:
@@ -253,7 +235,7 @@ def _simpler(dialect: _Dialect, answer: Answer, *, asked_for_json: bool) -> _Dia
     return None
 
 
-def _read(answer: Answer, model: str) -> Completion:
+def _read(answer: Answer, model: str, prompt: Sequence[Mapping[str, str]]) -> Completion:
     if answer.status in (UNAUTHORISED, FORBIDDEN):
         raise LanguageModelUnavailable(f"The language model's server refuses the key (status {answer.status}).")
     if answer.status == NOT_FOUND:
@@ -266,20 +248,19 @@ def _read(answer: Answer, model: str) -> Completion:
     try:
         choice = value["choices"][0]
         text = choice["message"]["content"]
+        used = value.get("usage") or {}
+        read, written = token_count(used.get("prompt_tokens")), token_count(used.get("completion_tokens"))
+        # Also an answer that cannot be used has been paid for.
+        note_sent([message["content"] for message in prompt], counted=read)
+        note_answered(text if isinstance(text, str) else "", counted=written)
         if not isinstance(text, str) or not text.strip():
             raise LanguageModelUnavailable("The language model answered without text.")
-        used = value.get("usage") or {}
         return Completion(
             text=text,
             model=str(value.get("model") or model),
-            prompt_tokens=_tokens(used.get("prompt_tokens")),
-            completion_tokens=_tokens(used.get("completion_tokens")),
+            prompt_tokens=read,
+            completion_tokens=written,
             finish_reason=str(choice.get("finish_reason") or "stop"),
         )
     except (KeyError, TypeError, IndexError, AttributeError):
         raise LanguageModelUnavailable("The language model answered in another form than agreed.") from None
-
-
-def _tokens(value: Any) -> int:
-    """Read a count of tokens; what cannot be one counts as nothing, like a count that is left out."""
-    return value if isinstance(value, int) and 0 < value <= MOST_TOKENS else 0

@@ -46,18 +46,18 @@ class OllamaEmbedder(HttpEmbedder):
         )
 
     def _current(self, batch: Sequence[str]) -> list[Any]:
-        rows = self._post(CURRENT_PATH, {"input": list(batch), "truncate": True})["embeddings"]
+        rows = self._post(CURRENT_PATH, {"input": list(batch), "truncate": True}, batch)["embeddings"]
         if not isinstance(rows, list):
             raise TypeError
         return rows
 
     def _legacy(self, batch: Sequence[str]) -> list[Any]:
-        return [self._post(LEGACY_PATH, {"prompt": text})["embedding"] for text in batch]
+        return [self._post(LEGACY_PATH, {"prompt": text}, [text])["embedding"] for text in batch]
 
     def _openai(self, batch: Sequence[str]) -> list[Any]:
-        return ordered_rows(self._post(OPENAI_PATH, {"input": list(batch)}))
+        return ordered_rows(self._post(OPENAI_PATH, {"input": list(batch)}, batch))
 
-    def _post(self, path: str, payload: dict[str, Any]) -> Any:
+    def _post(self, path: str, payload: dict[str, Any], texts: Sequence[str]) -> Any:
         answer = self._http.post(joined(self._address, path), {"model": self._model, **payload})
         if answer.status in NO_SUCH_PATH:
             if _lacks_model(answer):
@@ -66,7 +66,7 @@ class OllamaEmbedder(HttpEmbedder):
                     code="embedder.model_missing",
                 )
             raise _NotSpoken
-        return self._usable(answer)
+        return self._usable(answer, texts)
 
 
 def _lacks_model(answer: Answer) -> bool:

@@ -18,4 +18,4 @@ class OpenAiEmbedder(HttpEmbedder):
 
     def _ask(self, batch: Sequence[str]) -> list[Any]:
         answer = self._http.post(joined(self._address, PATH), {"model": self._model, "input": list(batch)})
-        return ordered_rows(self._usable(answer))
+        return ordered_rows(self._usable(answer, batch))

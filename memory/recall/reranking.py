@@ -16,7 +16,7 @@ import numpy as np
 from django.db import connection
 from numpy.typing import NDArray
 
-from memory.errors import KeysUnavailable, RerankerUnavailable
+from memory.errors import BudgetExceeded, KeysUnavailable, RerankerUnavailable
 from memory.models import Memory
 from memory.ports import Reranker
 from memory.privacy import injection
@@ -138,7 +138,8 @@ def rescored(make: Callable[[], Reranker], query: str, hits: Sequence[OpenedHit]
         name: what to call it in the reasons, `cross_encoder` or `llm`.
 
     Returns:
-        The new order; the former one with `reranker.unavailable` in `degraded` when the model failed.
+        The new order; the former one with `reranker.unavailable` in `degraded` when the model failed, or with
+        `budget.exceeded` when it must not be asked.
     """
     former = tuple(hit.memory_id for hit in hits)
     if len(hits) < 2 or not query.strip():
@@ -148,6 +149,8 @@ def rescored(make: Callable[[], Reranker], query: str, hits: Sequence[OpenedHit]
         head = hits[: min(HEAD, reranker.most_texts)]
         asked, texts = _shown(reranker, query, head)
         scores = reranker.rerank(asked, texts).tolist()
+    except BudgetExceeded as error:
+        return Reranked(name, former, {}, (error.machine_code,))
     except (RerankerUnavailable, ProviderMisconfigured) as error:
         logger.warning("reranking failed, hits keep their order: %s", error.machine_code)
         return Reranked(name, former, {}, ("reranker.unavailable",))

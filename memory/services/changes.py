@@ -82,7 +82,9 @@ def change_memory(
         if changes.get("expires_at") is not None:
             refuse_expired(ready, now=now())
         text_changed = "text" in changes and ready.text != before.text
-    embedded = embed_texts([ready.embeddable], owner_id=actor.owner_id) if text_changed else None
+    embedded = (
+        embed_texts([ready.embeddable], owner_id=actor.owner_id, agent_id=actor.agent_id) if text_changed else None
+    )
     moment = now()
     with owner_scope(actor.owner_id):
         narrower = target is not None and is_narrower(before, target)

@@ -201,7 +201,7 @@ def _compress(
 ) -> Compression | None:
     first, last = rows[0].occurred_at, rows[-1].occurred_at
     level = SummaryLevel.SESSION if session else _level(last - first)
-    with on_behalf_of(actor.owner_id, COMPONENT):
+    with on_behalf_of(actor.owner_id, COMPONENT, agent_id=actor.agent_id):
         text, way = _text(rows, asking, MEASURES[level])
     if not text:
         return None

@@ -59,12 +59,17 @@ def _open_first_space(model: Embedder) -> EmbeddingSpace:
     return space
 
 
-def embed_texts(texts: Sequence[str], *, owner_id: UUID) -> Embedded | None:
+def embed_texts(texts: Sequence[str], *, owner_id: UUID, agent_id: UUID | None = None) -> Embedded | None:
     """Embed an owner's redacted texts into the active space; None when the embedder is unavailable, which is logged.
 
     Never call this inside a transaction.
+
+    Args:
+        texts: what is stored.
+        owner_id: whose.
+        agent_id: the agent that stores them, where one does.
     """
-    return embed_into(ready_space(), texts, owner_id=owner_id)
+    return embed_into(ready_space(), texts, owner_id=owner_id, agent_id=agent_id)
 
 
 def ready_space() -> EmbeddingSpace | None:
@@ -76,24 +81,30 @@ def ready_space() -> EmbeddingSpace | None:
         return None
 
 
-def embed_into(space: EmbeddingSpace | None, texts: Sequence[str], *, owner_id: UUID) -> Embedded | None:
-    """Embed as `embed_texts` does, into a space that is known already; asks no database, so any thread may run it."""
+def embed_into(
+    space: EmbeddingSpace | None, texts: Sequence[str], *, owner_id: UUID, agent_id: UUID | None = None
+) -> Embedded | None:
+    """Embed as `embed_texts` does, into a space that is known already; leaves no connection to the database open, so
+    any thread may run it.
+    """
     if space is None:
         return None
     try:
-        return embedded_by(embedder(), space, texts, owner_id=owner_id)
+        return embedded_by(embedder(), space, texts, owner_id=owner_id, agent_id=agent_id)
     except EmbedderUnavailable as error:
         _note_failure(error)
         return None
 
 
-def embedded_by(model: Embedder, space: EmbeddingSpace, texts: Sequence[str], *, owner_id: UUID) -> Embedded:
+def embedded_by(
+    model: Embedder, space: EmbeddingSpace, texts: Sequence[str], *, owner_id: UUID, agent_id: UUID | None = None
+) -> Embedded:
     """Embed texts of an owner, with their tokens where the model gives them and late interaction is on.
 
     Raises:
         EmbedderUnavailable: the model cannot be used now.
     """
-    with on_behalf_of(owner_id, STORING):
+    with on_behalf_of(owner_id, STORING, agent_id=agent_id):
         if not settings.LATE_INTERACTION or not gives_tokens(model):
             return Embedded(space.pk, model.embed(texts))
         vectors, tokens = model.embed_with_tokens(texts)

@@ -18,7 +18,7 @@ from uuid import UUID
 from django.core.signals import setting_changed
 
 from memory.crypto.keyring import keyring
-from memory.errors import LanguageModelUnavailable
+from memory.errors import BudgetExceeded, LanguageModelUnavailable
 from memory.ports import ChatMessage, LanguageModel
 from memory.ports.outbound import on_behalf_of
 from memory.privacy import injection
@@ -121,7 +121,7 @@ def expand(*, owner_id: UUID, query: str) -> Expansion:
 
     Returns:
         Words that do not stand in the query already, at most 60 characters each; none, with `expansion.unavailable`,
-        when no model is configured, it fails, or its answer has another form than agreed.
+        when no model is configured, it fails, or its answer has another form than agreed, or with `budget.exceeded`.
     """
     key = (owner_id, keyring().of(owner_id).digest(f"expansion:{' '.join(query.split())}"))
     moment = now()
@@ -132,6 +132,8 @@ def expand(*, owner_id: UUID, query: str) -> Expansion:
         model = language_model()
         with on_behalf_of(owner_id, EXPANSION):
             words = _circuit.run(lambda: _ask(model, query))
+    except BudgetExceeded as error:
+        return Expansion(degraded=(error.machine_code,))
     except (LanguageModelUnavailable, ProviderMisconfigured) as error:
         logger.warning("expanding a query failed, it is searched for as it is: %s", error.machine_code)
         return Expansion(degraded=("expansion.unavailable",))

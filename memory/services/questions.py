@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from typing import Any, Final
 
 from memory.crypto.keyring import keyring
-from memory.errors import EmbedderUnavailable
+from memory.errors import BudgetExceeded, EmbedderUnavailable
 from memory.graph.key_terms import key_terms
 from memory.ports import gives_tokens
 from memory.ports.outbound import on_behalf_of
@@ -93,7 +93,8 @@ def without_vector(actor: Actor, text: str, request: RecallRequest) -> Query:
 def prepare_query(actor: Actor, text: str, request: RecallRequest, *, wants_vector: bool = True) -> Query:
     """Make one question ready, with the vector of its text with personal data replaced."""
     query = without_vector(actor, text, request)
-    return _with_vectors([query])[0] if wants_vector else query
+    with on_behalf_of(actor.owner_id, RECALLING, agent_id=actor.agent_id):
+        return _with_vectors([query])[0] if wants_vector else query
 
 
 def ask(actor: Actor, query: Query, request: RecallRequest, profile: RecallProfile) -> Asked:
@@ -101,6 +102,11 @@ def ask(actor: Actor, query: Query, request: RecallRequest, profile: RecallProfi
 
     Asks models, so never call it inside a transaction; all parts are embedded at once.
     """
+    with on_behalf_of(actor.owner_id, RECALLING, agent_id=actor.agent_id):
+        return _asked(actor, query, request, profile)
+
+
+def _asked(actor: Actor, query: Query, request: RecallRequest, profile: RecallProfile) -> Asked:
     queries, degraded = [query], list[str]()
     if profile.decompose:
         parts = decompose(query.text)
@@ -137,8 +143,7 @@ def _with_terms(queries: Sequence[Query]) -> list[Query]:
         return list(queries)
     texts = [pii.redact(" ".join([queries[at].text, *terms[at]])) for at in asked]
     try:
-        with on_behalf_of(queries[0].owner_id, RECALLING):
-            vectors = embedder().embed(texts)
+        vectors = embedder().embed(texts)
     except EmbedderUnavailable:
         return list(queries)
     found = dict(zip(asked, vectors, strict=True))
@@ -146,15 +151,16 @@ def _with_terms(queries: Sequence[Query]) -> list[Query]:
 
 
 def _with_vectors(queries: Sequence[Query]) -> list[Query]:
-    """Add the questions' vectors; without them where the embedder is unavailable."""
+    """Add the questions' vectors; without them where the embedder is unavailable or must not be asked."""
     try:
         model = embedder()
         space = active_space(model)
         ring = keyring().of(queries[0].owner_id)
         texts = [pii.redact(query.text) for query in queries]
-        with on_behalf_of(ring.owner_id, RECALLING):
-            embedded = embed_queries(model, texts, ring)
+        embedded = embed_queries(model, texts, ring)
         familiar = [not gives_tokens(model) or model.understands(text) for text in texts]
+    except BudgetExceeded as error:
+        return [replace(query, no_vector=error.machine_code) for query in queries]
     except EmbedderUnavailable:
         return list(queries)
     return [

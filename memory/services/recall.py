@@ -113,7 +113,7 @@ def _answered(actor: Actor, request: RecallRequest, query: Query, profile: Recal
     recall_id = new_id()
     with stage("search"), owner_scope(actor.owner_id):
         answers = [search(one, profile, request, recall_id) for one in asked.queries]
-    with stage("judge"):
+    with stage("judge"), on_behalf_of(actor.owner_id, RECALLING, agent_id=actor.agent_id):
         answer = _judged(query, profile, _merged(answers, profile))
     answer.degraded.extend(code for code in asked.degraded if code not in answer.degraded)
     with stage("keep"):
@@ -228,13 +228,12 @@ def _judged(query: Query, profile: RecallProfile, answer: Recalled) -> Recalled:
     if profile.reranker not in EXTERNAL or not answer.hits:
         return replace(answer, hits=answer.hits[: profile.limit])
     hits = {hit.memory.pk: hit for hit in answer.hits}
-    with on_behalf_of(query.owner_id, RECALLING):
-        judged = rescored(
-            reranker if profile.reranker == "cross_encoder" else llm_judge,
-            query.text,
-            [OpenedHit(hit.memory.pk, _spoken(hit.memory), hit.score) for hit in answer.hits],
-            name=profile.reranker,
-        )
+    judged = rescored(
+        reranker if profile.reranker == "cross_encoder" else llm_judge,
+        query.text,
+        [OpenedHit(hit.memory.pk, _spoken(hit.memory), hit.score) for hit in answer.hits],
+        name=profile.reranker,
+    )
     return replace(
         answer,
         hits=[

@@ -113,7 +113,7 @@ def _store(actor: Actor, target: Target, ready: dict[int, Ready]) -> dict[int, S
     known = _known(actor, target, ready)
     fresh = [index for index, one in ready.items() if one.content_hash not in known]
     texts = [ready[index].embeddable for index in fresh]
-    embedded = embed_texts(texts, owner_id=actor.owner_id) if fresh else None
+    embedded = embed_texts(texts, owner_id=actor.owner_id, agent_id=actor.agent_id) if fresh else None
     # A row may be archived between our look and our write; then the second round inserts it.
     for _ in range(3):
         stored = _write(actor, target, ready, embedded, fresh)

@@ -72,7 +72,7 @@ def restore_memory(*, actor: Actor, memory_id: UUID) -> Memory:
             return _back_to_history(actor, memory_id)
         ready = make_ready(draft_of(row, {}), ring=keyring().of(actor.owner_id))
         ready.redacted = redacted_text(row)
-    embedded = embed_texts([ready.embeddable], owner_id=actor.owner_id)
+    embedded = embed_texts([ready.embeddable], owner_id=actor.owner_id, agent_id=actor.agent_id)
     moment = now()
     with owner_scope(actor.owner_id):
         take_turn_for([memory_id], at=moment)

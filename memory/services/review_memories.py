@@ -64,7 +64,7 @@ def prepare_fact(*, actor: Actor, payload: Mapping[str, Any]) -> Prepared:
         valid_until=payload.get("valid_until"),
     )
     ready = make_ready(draft, ring=keyring().of(actor.owner_id))
-    return Prepared(ready, embed_texts([ready.embeddable], owner_id=actor.owner_id))
+    return Prepared(ready, embed_texts([ready.embeddable], owner_id=actor.owner_id, agent_id=actor.agent_id))
 
 
 def store_fact(
@@ -177,7 +177,7 @@ def prepare_return(*, actor: Actor, outcome: Mapping[str, Any]) -> Prepared | No
         if row is None:
             return None
         ready = make_ready(draft_of(row, {"valid_until": outcome["valid_until"]}), ring=keyring().of(actor.owner_id))
-    return Prepared(ready, embed_texts([ready.embeddable], owner_id=actor.owner_id))
+    return Prepared(ready, embed_texts([ready.embeddable], owner_id=actor.owner_id, agent_id=actor.agent_id))
 
 
 def bring_back(*, outcome: Mapping[str, Any], prepared: Prepared | None, moment: datetime) -> None:

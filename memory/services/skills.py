@@ -94,7 +94,7 @@ def create_skill(*, actor: Actor, draft: SkillDraft, scope: Any = UNSET, origin:
     checked = check_draft(draft)
     made_by = origin or (SkillOrigin.LLM if actor.agent_id else SkillOrigin.HUMAN)
     ready = make_ready(memory_draft(checked), ring=keyring().of(actor.owner_id))
-    embedded = embed_texts([ready.embeddable], owner_id=actor.owner_id)
+    embedded = embed_texts([ready.embeddable], owner_id=actor.owner_id, agent_id=actor.agent_id)
     moment = now()
     with owner_scope(actor.owner_id):
         refuse_taken(actor, checked.name, scope=target.scope)

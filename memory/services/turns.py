@@ -90,7 +90,7 @@ def ingest_turns(*, actor: Actor, session: str, turns: Sequence[TurnDraft], scop
     ring = keyring().of(actor.owner_id)
     session_id: UUID | None = None
     results: dict[int, TurnResult] = {}
-    for chunk, embedded in _embedded_chunks(turns, ring, results):
+    for chunk, embedded in _embedded_chunks(actor, turns, ring, results):
         # Only a turn that can be used begins a session, or opens a closed one again.
         session_id = session_id or _session(actor, ring, label)
         for result in _write_chunk(actor, target, session_id, chunk, embedded):
@@ -123,7 +123,7 @@ class _Item:
 
 
 def _embedded_chunks(
-    turns: Sequence[TurnDraft], ring: OwnerRing, results: dict[int, TurnResult]
+    actor: Actor, turns: Sequence[TurnDraft], ring: OwnerRing, results: dict[int, TurnResult]
 ) -> Iterator[tuple[list[_Item], Embedded | None]]:
     """Give chunk after chunk with its vectors, embedding the next while the caller writes this one.
 
@@ -137,7 +137,7 @@ def _embedded_chunks(
             if not items:
                 continue
             texts = [item.ready.embeddable for item in items]
-            following = items, pool.submit(embed_into, space, texts, owner_id=ring.owner_id)
+            following = items, pool.submit(embed_into, space, texts, owner_id=ring.owner_id, agent_id=actor.agent_id)
             if waiting is not None:
                 yield waiting[0], waiting[1].result()
             waiting = following

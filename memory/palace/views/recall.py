@@ -138,6 +138,8 @@ def _notices(answer: Recalled) -> list[str]:
             notices.append("The model that puts hits in order did not answer, so they stand in the order they had.")
         elif kind == "expansion.unavailable":
             notices.append("No further words could be thought of, so only yours were looked for.")
+        elif kind == "budget.exceeded":
+            notices.append("The budget for models is used up, so this was found without them. Nothing is lost.")
         elif kind in {"arm.failed", "arm.timeout", "arm.skipped"}:
             notices.append(f"Search by {name} did not answer in time and was left out. Try again in a moment.")
     if answer.fallback:

@@ -2,19 +2,27 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 import numpy as np
 from numpy.typing import NDArray
 
 from memory.errors import RerankerUnavailable
 from memory.ports import Clock, Reranker
+from memory.ports.outbound import RERANK
 from memory.providers.circuit import Circuit, CircuitState
+from memory.providers.metering import Asked, allowed, metered
 from memory.providers.rerankers.scores import checked_scores, refuse_too_many
+
+NOBODY = "none"
+"""The provider that is none: to be refused by it is no call."""
 
 
 class GuardedReranker:
-    """Passes calls on; after several failures in a row it refuses at once for a while, then lets one call try."""
+    """Passes calls on; after several failures in a row it refuses at once for a while, then lets one call try.
+
+    Each call is counted, and none is made that a budget forbids; those of a language model are its own.
+    """
 
     def __init__(
         self, reranker: Reranker, *, clock: Clock | None = None, failures: int = 3, pause_seconds: float = 30.0
@@ -65,13 +73,20 @@ class GuardedReranker:
 
         Raises:
             RerankerUnavailable: the provider failed, or has failed so often that it is not asked now
-                (code `reranker.paused`).
+                (code `reranker.paused`), or the owner's budget is used up (`budget.exceeded`).
             ValueError: more than `most_texts` texts.
         """
         refuse_too_many(texts, self.most_texts)
         if not texts:
             return np.empty(0, dtype=np.float32)
-        return self._circuit.run(lambda: checked_scores(self._reranker.rerank(query, texts), len(texts)))
+        return self._asked([query, *texts], lambda: checked_scores(self._reranker.rerank(query, texts), len(texts)))
+
+    def _asked(self, texts: Sequence[str], call: Callable[[], NDArray[np.float32]]) -> NDArray[np.float32]:
+        if self.prompts or self.provider == NOBODY:
+            return self._circuit.run(call)
+        asked = Asked(kind=RERANK, provider=self.provider, model=self.model, local=self.local)
+        allowed(asked)
+        return self._circuit.run(lambda: metered(asked, call, texts=texts))
 
     def state(self) -> CircuitState:
         """Give the state for health pages; asks nobody."""

@@ -12,6 +12,7 @@ from memory.errors import RerankerUnavailable
 from memory.ports.outbound import RERANK
 from memory.providers.endpoints import checked_address, checked_key, is_loopback
 from memory.providers.json_over_http import Answer, JsonOverHttp, Limits, Unreachable
+from memory.providers.metering import note_sent, tokens_read
 from memory.providers.outbound.policy import OutboundPolicy
 from memory.providers.rerankers.scores import refuse_too_many, scores_by_index
 from memory.providers.wellformed import well_formed
@@ -114,7 +115,9 @@ class HttpReranker:
         if not self._wants_texts and answer.status in OTHER_FORM and answer.says("texts"):
             self._wants_texts = True
             answer = self._http.post(self._address, self._payload(query, texts))
-        return _usable(answer)
+        value = _usable(answer)
+        note_sent([query, *texts], counted=tokens_read(value))
+        return value
 
     def _payload(self, query: str, texts: list[str]) -> dict[str, Any]:
         named = {"model": self._model} if self._model else {}

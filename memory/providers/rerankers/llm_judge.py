@@ -9,7 +9,7 @@ from typing import Any, Final
 import numpy as np
 from numpy.typing import NDArray
 
-from memory.errors import LanguageModelUnavailable, RerankerUnavailable
+from memory.errors import BudgetExceeded, LanguageModelUnavailable, RerankerUnavailable
 from memory.ports import ChatMessage, LanguageModel
 from memory.providers.json_answer import json_object
 from memory.providers.rerankers.scores import refuse_too_many, scores_by_index
@@ -77,7 +77,8 @@ class LlmJudge:
         """Score texts, in order, from 0 to 10; at most 400 characters of each are shown.
 
         Raises:
-            RerankerUnavailable: no model is configured or it fails, or its answer is not one mark per text.
+            RerankerUnavailable: no model is configured or it fails, its answer is not one mark per text, or the
+                owner's budget is used up.
             ValueError: more than 20 texts.
         """
         refuse_too_many(texts, self.most_texts)
@@ -92,6 +93,8 @@ class LlmJudge:
             answer = self._language_model.complete(
                 prompt, component=COMPONENT, json_schema=SCHEMA, max_tokens=ANSWER_TOKENS
             )
+        except BudgetExceeded:
+            raise
         except LanguageModelUnavailable as error:
             raise RerankerUnavailable(error.message) from error
         return _marks(answer.text, len(texts))

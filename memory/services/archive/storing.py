@@ -47,7 +47,8 @@ def store(
         return []
     live = sorted((item for item in items if item.row.status == Status.LIVE), key=_order)
     resting = sorted((item for item in items if item.row.status != Status.LIVE), key=_order)
-    embedded = embed_texts([item.ready.embeddable for item in live], owner_id=places.actor.owner_id) if live else None
+    texts = [item.ready.embeddable for item in live]
+    embedded = embed_texts(texts, owner_id=places.actor.owner_id, agent_id=places.actor.agent_id) if live else None
     moment = now()
     with owner_scope(places.actor.owner_id):
         sessions = {item.row.session_id for item in items if item.row.session_id is not None}

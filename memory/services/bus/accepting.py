@@ -164,7 +164,8 @@ def _prepare(reader: Actor, message: BusMessage, target: Target, kind: str, trus
     kept = clipped(ready.text, policy=policy_of(reader), tier=ready.tier)
     if kept != ready.text:
         ready = make_ready(replace(draft, text=kept), ring=ring)
-    return _Prepared(ready, embed_texts([ready.embeddable], owner_id=reader.owner_id), target)
+    embedded = embed_texts([ready.embeddable], owner_id=reader.owner_id, agent_id=reader.agent_id)
+    return _Prepared(ready, embedded, target)
 
 
 def _store(reader: Actor, message: BusMessage, prepared: _Prepared, moment: datetime) -> Accepted:

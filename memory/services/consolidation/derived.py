@@ -68,7 +68,9 @@ class Prepared:
 def prepare(actor: Actor, derivation: Derivation) -> Prepared:
     """Check a derivation and embed its text; never call it inside a transaction."""
     ready = make_ready(derivation.draft, ring=keyring().of(actor.owner_id))
-    return Prepared(derivation, ready, embed_texts([ready.embeddable], owner_id=actor.owner_id))
+    return Prepared(
+        derivation, ready, embed_texts([ready.embeddable], owner_id=actor.owner_id, agent_id=actor.agent_id)
+    )
 
 
 def write(actor: Actor, prepared: Prepared, *, replaces: Memory | None = None, moment: datetime) -> Memory | None:

@@ -13,10 +13,11 @@ import pytest
 
 from memory.errors import InvalidInput, LanguageModelUnavailable
 from memory.ports import ChatMessage, LanguageModel
-from memory.providers.language_model import ChatLanguageModel, Usage
+from memory.providers.language_model import ChatLanguageModel
 from memory.providers.llm_routes import Routes
 from memory.providers.misconfigured import ProviderMisconfigured
 from memory.providers.unavailable import NoLanguageModel
+from tests.contract.providers.calls import Calls, listening
 from tests.contract.providers.loopback_server import LoopbackServer, Received, Reply, Script, as_json
 
 Serve = Callable[[Script], LoopbackServer]
@@ -32,6 +33,12 @@ def _closed() -> Iterator[None]:
     yield
     while OPENED:
         OPENED.pop().close()
+
+
+@pytest.fixture
+def calls() -> Iterator[Calls]:
+    with listening() as kept:
+        yield kept
 
 
 def made(address: str, routes: dict[str, Any] | None = None, **options: Any) -> ChatLanguageModel:
@@ -130,7 +137,7 @@ def understanding(*kinds: str) -> Script:
     ],
 )
 def test_a_server_without_schemas_is_asked_in_a_weaker_form_and_remembered(
-    serve: Serve, kinds: tuple[str, ...], tried: list[str]
+    serve: Serve, calls: Calls, kinds: tuple[str, ...], tried: list[str]
 ) -> None:
     server = serve(understanding(*kinds))
     model = made(server.address)
@@ -138,7 +145,7 @@ def test_a_server_without_schemas_is_asked_in_a_weaker_form_and_remembered(
         assert json.loads(model.complete(PROMPT, component="test", json_schema=SCHEMA).text) == {"place": "lake"}
     sent = [request.body.get("response_format", {}).get("type", "none") for request in server.received]
     assert sent == [*tried, tried[-1]]
-    assert model.usage()["test"].calls == 2
+    assert [(call.component, call.ok) for call in calls.told] == [("test", True)] * 2
 
 
 def test_a_refusal_that_names_no_format_is_not_repeated(serve: Serve) -> None:
@@ -191,10 +198,12 @@ def test_a_model_that_wants_the_newer_token_field_gets_it(serve: Serve) -> None:
         (Reply(body=b"x" * 5_000_000), "more data than is allowed"),
     ],
 )
-def test_an_unusable_answer_is_one_clear_error_and_counted(serve: Serve, reply: Reply, reason: str) -> None:
+def test_an_unusable_answer_is_one_clear_error_and_counted(
+    serve: Serve, calls: Calls, reply: Reply, reason: str
+) -> None:
     model = made(serve(lambda _: reply).address)
     assert reason in refusal(model).message
-    assert model.usage() == {"test": Usage(calls=1, failures=1)}
+    assert (calls.only.kind, calls.only.component, calls.only.ok) == ("llm", "test", False)
 
 
 def test_the_time_out_of_the_route_holds(serve: Serve) -> None:
@@ -228,11 +237,14 @@ def test_missing_usage_counts_as_nothing(serve: Serve) -> None:
         assert (completion.prompt_tokens, completion.completion_tokens) == (0, 0)
 
 
-def test_parallel_calls_are_all_counted(serve: Serve) -> None:
+def test_parallel_calls_are_all_counted(serve: Serve, calls: Calls) -> None:
     model = made(serve(lambda _: answered()).address)
     with ThreadPoolExecutor(8) as pool:
         list(pool.map(lambda _: model.complete(PROMPT, component="test"), range(24)))
-    assert model.usage() == {"test": Usage(24, 0, 24 * 11, 24 * 4)}
+    assert len(calls.told) == 24
+    assert {(call.input_tokens, call.output_tokens, call.estimated, call.ok) for call in calls.told} == {
+        (11, 4, False, True)
+    }
 
 
 @pytest.mark.parametrize(
