@@ -6,6 +6,8 @@ import json
 from collections.abc import Awaitable, Callable, MutableMapping
 from typing import Any, Final
 
+from memory.ports.request_id import HEADER, accepted_request_id
+
 Message = MutableMapping[str, Any]
 Receive = Callable[[], Awaitable[Message]]
 Send = Callable[[Message], Awaitable[None]]
@@ -40,7 +42,7 @@ class BodyLimit:
             await self._application(scope, receive, send)
             return
         if self._announced(scope) > self._most:
-            await _refuse(send)
+            await _refuse(scope, send)
             return
         received = 0
         begun = False
@@ -62,7 +64,7 @@ class BodyLimit:
             await self._application(scope, counted, noted)
         except _TooLarge:
             if not begun:
-                await _refuse(send)
+                await _refuse(scope, send)
 
     @staticmethod
     def _announced(scope: Message) -> int:
@@ -72,8 +74,10 @@ class BodyLimit:
         return 0
 
 
-async def _refuse(send: Send) -> None:
+async def _refuse(scope: Message, send: Send) -> None:
+    given = dict(scope["headers"]).get(HEADER.lower().encode(), b"").decode("latin-1")
     headers = [
+        (HEADER.lower().encode(), accepted_request_id(given).encode()),
         (b"content-type", b"application/problem+json"),
         (b"content-length", str(len(ANSWER)).encode()),
         (b"cache-control", b"no-store"),

@@ -24,6 +24,7 @@ from memory.services import outbound, reinforcement
 from memory.services.actors import Actor, person
 from memory.services.agents import authenticate, create_agent, create_key
 from memory.services.audit import readers
+from memory.services.health import forget_health
 from runtime.postgres.cluster import Cluster
 from runtime.postgres.provision import provision
 from tests.environment import HOME
@@ -104,6 +105,7 @@ def fresh_process_state(monkeypatch: pytest.MonkeyPatch) -> None:
     for alias in ("default", "agent_keys", "logins"):
         caches[alias].clear()
     keyring().forget()
+    forget_health()
 
 
 @pytest.fixture

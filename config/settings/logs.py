@@ -10,11 +10,22 @@ from typing import Any
 
 from django.db import DatabaseError, InterfaceError
 
+from memory.ports.request_id import current_agent_id, current_request_id
+
 ExcInfo = tuple[type[BaseException], BaseException, TracebackType | None] | tuple[None, None, None]
 
 
 class DiscreetFormatter(logging.Formatter):
-    """Write exceptions as class and places in the code, without messages, which can carry what somebody said."""
+    """Write exceptions as class and places in the code, without messages, which can carry what somebody said.
+
+    Each line names the request or job that it belongs to, and the agent that asked.
+    """
+
+    def formatMessage(self, record: logging.LogRecord) -> str:  # noqa: N802  (the name is the standard library's)
+        """Render the line with what it belongs to, as ids."""
+        belongs = " ".join(f"{name}={value}" for name, value in _belonging().items())
+        record.belongs = f" [{belongs}]" if belongs else ""
+        return super().formatMessage(record)
 
     def formatException(self, ei: ExcInfo) -> str:  # noqa: N802  (the name is the standard library's)
         """Render where an exception came from."""
@@ -57,16 +68,24 @@ class JsonFormatter(DiscreetFormatter):
     """Write one JSON object a line."""
 
     def format(self, record: logging.LogRecord) -> str:
-        """Render a record with its time, level, logger, message and exception class."""
+        """Render a record with its time, level, logger, message, what it belongs to, and exception class."""
         line: dict[str, Any] = {
             "time": self.formatTime(record, "%Y-%m-%dT%H:%M:%S%z"),
             "level": record.levelname,
             "logger": record.name,
             "message": record.getMessage(),
+            **_belonging(),
+            **getattr(record, "told", {}),
         }
         if record.exc_info:
             line["exception"] = self.formatException(record.exc_info)
         return json.dumps(line, ensure_ascii=False)
+
+
+def _belonging() -> dict[str, str]:
+    """Name the request or job under way and the agent that asks, as far as there are any."""
+    found = {"request_id": current_request_id(), "agent_id": current_agent_id()}
+    return {name: str(value) for name, value in found.items() if value}
 
 
 def logging_configuration(*, level: str, form: str) -> dict[str, Any]:
@@ -77,7 +96,7 @@ def logging_configuration(*, level: str, form: str) -> dict[str, Any]:
         "formatters": {
             "text": {
                 "()": "config.settings.logs.DiscreetFormatter",
-                "format": "{asctime} {levelname} {name}: {message}",
+                "format": "{asctime} {levelname} {name}:{belongs} {message}",
                 "style": "{",
             },
             "json": {"()": "config.settings.logs.JsonFormatter"},
@@ -95,6 +114,8 @@ def logging_configuration(*, level: str, form: str) -> dict[str, Any]:
             "django.request": {"level": "ERROR", "filters": ["routes_only"]},
             "django.security.csrf": {"filters": ["routes_only"]},
             "httpx": {"level": "WARNING"},
+            # Switched by a setting of its own.
+            "loci.access": {"level": "INFO"},
             "django-q": {"filters": ["queue_without_database"]},
         },
     }

@@ -12,6 +12,7 @@ from rest_framework.request import Request
 
 from memory.api.wrong_keys import note_right, note_wrong, refuse_flood
 from memory.errors import NotAuthenticated, NotFound
+from memory.ports.request_id import note_agent
 from memory.services.accounts import owner_of
 from memory.services.actors import Actor, person
 from memory.services.agents import authenticate
@@ -58,6 +59,7 @@ class AgentKeyAuthentication(BaseAuthentication):
             raise AuthenticationFailed(error.message, code="auth.invalid") from error
         note_right(secret)
         assert actor.agent_id is not None
+        note_agent(actor.agent_id)
         return AgentCaller(actor.agent_id), replace(actor, via=TRANSPORT)
 
     def authenticate_header(self, request: Request) -> str:

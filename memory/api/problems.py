@@ -26,6 +26,7 @@ from rest_framework.response import Response
 from memory.api.actions import action_of
 from memory.api.authentication import REALM
 from memory.errors import LociError, RateLimited
+from memory.ports.request_id import current_request_id
 
 logger = logging.getLogger(__name__)
 
@@ -184,7 +185,7 @@ def _of_django(error: Exception) -> Problem | None:
 
 
 def _unexpected(error: Exception) -> Problem:
-    number = uuid4().hex
+    number = current_request_id() or uuid4().hex
     # Messages of exceptions can hold what somebody sent, so only the places and the class are logged.
     frames = "".join(traceback.format_tb(error.__traceback__))
     logger.error("request failed, id %s: %s\n%s", number, type(error).__name__, frames)

@@ -6,30 +6,64 @@ import re
 from collections.abc import Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
+from dataclasses import dataclass
 from typing import Final
-from uuid import uuid4
+from uuid import UUID, uuid4
 
 HEADER: Final = "X-Request-ID"
-# Short and plain, since it is written into logs as it comes.
-_ACCEPTED: Final = re.compile(r"[A-Za-z0-9._-]{1,64}")
+# Short and plain, since it is written into logs as it comes; a number alone may be somebody's.
+_ACCEPTED: Final = re.compile(r"(?=[0-9._-]*[A-Za-z])[A-Za-z0-9._-]{1,64}")
 
-_current: ContextVar[str] = ContextVar("loci_request_id", default="")
+
+@dataclass(slots=True)
+class Running:
+    """A request or job under way: its id, and the agent that asks once that is known.
+
+    One object for all threads that work on it, so that what one of them learns stands in the lines of the others.
+    """
+
+    id: str
+    agent_id: UUID | None = None
+
+
+_current: ContextVar[Running | None] = ContextVar("loci_running", default=None)
 
 
 def current_request_id() -> str:
     """Give the id of the request or job under way; empty outside."""
-    return _current.get()
+    running = _current.get()
+    return running.id if running else ""
+
+
+def current_agent_id() -> UUID | None:
+    """Give the agent whose request is under way; None where it is a person's, a job's or not known yet."""
+    running = _current.get()
+    return running.agent_id if running else None
+
+
+def note_agent(agent_id: UUID) -> None:
+    """Say which agent sent the request that is under way."""
+    running = _current.get()
+    if running:
+        running.agent_id = agent_id
 
 
 def accepted_request_id(given: str | None) -> str:
-    """Take over the id that a client gives, if it is a short plain word; else make one."""
+    """Take over the id that a client gives, if it is a short plain word with a letter in it; else make one."""
     return given if given and _ACCEPTED.fullmatch(given) else uuid4().hex
 
 
 @contextmanager
 def request_id(value: str) -> Iterator[None]:
     """Run the block as part of the request with this id."""
-    token = _current.set(value)
+    with as_part_of(Running(value)):
+        yield
+
+
+@contextmanager
+def as_part_of(running: Running) -> Iterator[None]:
+    """Run the block as part of a request or job that has begun already."""
+    token = _current.set(running)
     try:
         yield
     finally:

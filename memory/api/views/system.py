@@ -12,7 +12,7 @@ from memory.api.serializers.system import HealthSerializer, StatsSerializer
 from memory.api.views.base import LociView
 from memory.errors import NotFound
 from memory.services.actors import Permission
-from memory.services.health import health
+from memory.services.health import recent_health
 from memory.services.stats import statistics
 
 
@@ -35,7 +35,7 @@ class HealthView(LociView):
 
     def get(self, request: Request) -> Response:
         """Tell how the installation is. A degraded one answers 200, a failing one 503."""
-        state = health()
+        state = recent_health()
         return Response(state, status=503 if state["status"] == "failing" else 200)
 
 

@@ -123,7 +123,8 @@ def _told_by_server(answer: Mapping[str, Any], so_far: str) -> Finding:
     name, status = "server", answer["status"]
     if status not in ("degraded", "failing"):
         return Finding(name, "ok", f"{so_far}.")
-    worse = [check for check in answer["checks"] if check.get("status") == status]
+    shown = ("failing",) if status == "failing" else ("degraded", "failing")
+    worse = [check for check in answer["checks"] if check.get("status") in shown]
     said = "; ".join(f"{check.get('name')}: {check.get('detail')}" for check in worse)
     return Finding(
         name,

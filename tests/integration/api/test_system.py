@@ -45,7 +45,7 @@ def test_health_says_that_memory_is_switched_off(anonymous: Client, settings: Se
 
 def test_a_failing_installation_answers_503(anonymous: Client, monkeypatch: pytest.MonkeyPatch) -> None:
     state = {"status": "failing", "checks": [{"name": "database", "status": "failing", "detail": "It is gone."}]}
-    monkeypatch.setattr(system, "health", lambda: state)
+    monkeypatch.setattr(system, "recent_health", lambda: state)
     response = anonymous.json("get", "/health")
     assert (response.status_code, response.json()) == (503, state)
 

@@ -23,6 +23,7 @@ from memory.services.actors import Actor
 from memory.services.clock import now
 from memory.services.drafts import Draft
 from memory.services.findings import Finding, worst
+from memory.services.health import database, places
 from memory.services.jobs import RUN_DUE_WORK
 from memory.services.key_places import key_findings
 from memory.services.remember import remember
@@ -146,7 +147,7 @@ class TestHealth:
     def test_the_role_that_owns_the_tables_is_failing(
         self, checks: Callable[[], Any], monkeypatch: pytest.MonkeyPatch
     ) -> None:
-        monkeypatch.setattr(health, "connection", connections["schema"])
+        monkeypatch.setattr(database, "connection", connections["schema"])
         assert checks()["role"]["status"] == "failing"
 
     def test_a_worker_that_never_reported(self, checks: Callable[[], Any]) -> None:
@@ -299,7 +300,7 @@ def test_a_disk_that_runs_full(settings: Any, monkeypatch: pytest.MonkeyPatch, t
     usage = shutil.disk_usage(tmp_path)
     for free, status in ((50 * 1024**2, "failing"), (500 * 1024**2, "degraded"), (50 * 1024**3, "ok")):
         monkeypatch.setattr(shutil, "disk_usage", lambda path, free=free: usage._replace(free=free))
-        assert health._disk().status == status
+        assert places.disk_finding().status == status
 
 
 def _keys_remedy() -> str | None:

@@ -14,7 +14,7 @@ from memory.providers.misconfigured import ProviderMisconfigured
 from memory.providers.rerankers.cross_encoder_onnx import OnnxCrossEncoder
 from memory.providers.rerankers.http import HttpReranker
 from memory.providers.rerankers.llm_judge import LlmJudge
-from memory.services.health import _reranker
+from memory.services.health.providers import reranker_finding
 from tests.contract.providers import cross_encoder_folder
 
 
@@ -33,7 +33,7 @@ def choose(settings: Any, **values: Any) -> None:
 def test_none_is_the_default_and_no_trouble(settings: Any) -> None:
     with pytest.raises(RerankerUnavailable, match="RERANKER_PROVIDER=none"):
         composition.reranker().rerank("q", ["a", "b"])
-    assert _reranker().status == "ok"
+    assert reranker_finding().status == "ok"
 
 
 def test_a_folder_makes_a_cross_encoder(settings: Any, tmp_path: Path) -> None:
@@ -42,7 +42,7 @@ def test_a_folder_makes_a_cross_encoder(settings: Any, tmp_path: Path) -> None:
     made = composition.reranker()
     assert isinstance(made.inner, OnnxCrossEncoder)
     assert made.rerank("lake", ["tom", "the lake"]).tolist() == [0, 1]
-    assert (_reranker().status, _reranker().detail) == ("ok", "onnx/words is configured.")
+    assert (reranker_finding().status, reranker_finding().detail) == ("ok", "onnx/words is configured.")
 
 
 @pytest.mark.parametrize("provider", ["onnx", "fastembed"])
@@ -50,7 +50,7 @@ def test_without_a_folder_it_says_what_is_missing(settings: Any, provider: str) 
     choose(settings, RERANKER_PROVIDER=provider)
     with pytest.raises(ProviderMisconfigured, match="needs RERANKER_PATH"):
         composition.reranker()
-    assert _reranker().status == "failing"
+    assert reranker_finding().status == "failing"
 
 
 def test_a_server_gets_its_settings_and_shows_its_state(settings: Any) -> None:
@@ -58,23 +58,23 @@ def test_a_server_gets_its_settings_and_shows_its_state(settings: Any) -> None:
     made = composition.reranker()
     assert isinstance(made.inner, HttpReranker)
     assert made.local
-    assert _reranker().status == "ok"
+    assert reranker_finding().status == "ok"
     with pytest.raises(RerankerUnavailable):
         made.rerank("q", ["a", "b"])
-    finding = _reranker()
+    finding = reranker_finding()
     assert finding.status == "degraded"
     assert "cannot be reached" in finding.detail
 
 
 def test_the_language_model_as_judge_needs_one(settings: Any) -> None:
     choose(settings, RERANKER_PROVIDER="llm")
-    assert _reranker().status == "degraded"
+    assert reranker_finding().status == "degraded"
     choose(settings, LLM_BASE_URL="https://llm.example.com", LLM_MODEL="m", RERANKER_TIMEOUT=2.0)
     made = composition.reranker()
     assert isinstance(made.inner, LlmJudge)
     assert not made.local
     assert made.prompts
-    assert _reranker().detail == "llm/m is configured."
+    assert reranker_finding().detail == "llm/m is configured."
 
 
 def test_a_judge_of_this_machine_is_shown_plain_text(settings: Any) -> None:

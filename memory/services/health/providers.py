@@ -1,0 +1,84 @@
+"""Whether the models that this installation may use can be used: embedder, language model, reranker.
+
+Nothing is asked of them: what is told is their settings and how their last use in this process went.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from django.conf import settings
+
+from memory.errors import LociError
+from memory.models import EmbeddingSpace, SpaceState
+from memory.providers.composition import embedder, language_model, reranker
+from memory.services.findings import Finding
+
+
+def embedder_finding() -> Finding:
+    """Tell whether search by meaning works in this process: ok, degraded to words, or failing by its settings.
+
+    One query. The state of the embedder is known from its last use; nothing is asked of it.
+    """
+    active = EmbeddingSpace.objects.filter(state=SpaceState.ACTIVE)
+    return of_embedder(active.values_list("provider", "model", "dimension").first())
+
+
+def of_embedder(space: Sequence[str | int] | None) -> Finding:
+    """Judge the embedder beside the space (provider, model, width) that stored vectors belong to."""
+    name = "embedder"
+    if settings.EMBEDDING_PROVIDER == "none":
+        return Finding(name, "ok", "No embedder is configured: recall works by words alone.")
+    try:
+        model = embedder()
+    except LociError as error:
+        return Finding(name, "failing", error.message, "Correct the EMBEDDING_ settings and restart.")
+    this = f"{model.provider}/{model.model}"
+    if space is not None and (space[0], space[1]) != (model.provider, model.model):
+        return Finding(
+            name,
+            "degraded",
+            f"The stored vectors belong to {space[0]}/{space[1]}, but {this} is configured: recall works by words.",
+            "Set EMBEDDING_PROVIDER and EMBEDDING_MODEL as they were. The embedder is chosen before the first memory: "
+            "stored memories cannot be given vectors of another one yet.",
+        )
+    state = model.state()
+    if state.status == "failing":
+        reason = state.reason or "no reason given"
+        return Finding(
+            name, "degraded", f"{this} fails: {reason} Recall works by words.", "Check the embedder; it is tried again."
+        )
+    width = f", {space[2]} dimensions" if space is not None else ", not used yet"
+    return Finding(name, "ok", f"{this}{width}.")
+
+
+def language_model_finding() -> Finding:
+    """Tell whether the language model's settings can work."""
+    name = "language model"
+    if not settings.LLM_BASE_URL:
+        return Finding(name, "ok", "No language model is configured: rules do its work.")
+    try:
+        language_model()
+    except LociError as error:
+        return Finding(name, "failing", error.message, "Correct the LLM_ and OUTBOUND_ settings and restart.")
+    return Finding(name, "ok", "A language model is configured.")
+
+
+def reranker_finding() -> Finding:
+    """Tell whether the reranker's settings can work, and how its last use went."""
+    name = "reranker"
+    if settings.RERANKER_PROVIDER == "none":
+        return Finding(name, "ok", "No reranker is configured: hits keep the order of their profile.")
+    try:
+        model = reranker()
+    except LociError as error:
+        return Finding(name, "failing", error.message, "Correct the RERANKER_ settings and restart.")
+    this = f"{model.provider}/{model.model}" if model.model else model.provider
+    if settings.RERANKER_PROVIDER == "llm" and not settings.LLM_BASE_URL:
+        detail = "The language model is to rerank, but none is configured: hits keep the order of their profile."
+        return Finding(name, "degraded", detail, "Set LLM_BASE_URL and LLM_MODEL.")
+    state = model.state()
+    if state.status == "failing":
+        detail = f"{this} fails: {state.reason or 'no reason given'} Hits keep the order of their profile."
+        return Finding(name, "degraded", detail, "Check the reranker; it is tried again.")
+    return Finding(name, "ok", f"{this} is configured.")

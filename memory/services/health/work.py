@@ -1,0 +1,127 @@
+"""Whether background work is done: the workers' sign of life, what waits and how long, vectors, consolidation."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from typing import Final
+
+from django.conf import settings
+from django.db import connection
+
+from memory.models import DueWork, SpaceState
+from memory.services.clock import now
+from memory.services.findings import Finding
+from memory.services.jobs import CONSOLIDATE_DUE, CONSOLIDATION, RUN_DUE_WORK
+
+# The schedule comes every minute; one missed round is no sign of trouble yet.
+SILENCE: Final = timedelta(minutes=3)
+LATE: Final = timedelta(minutes=15)
+# Runs make way for users' work and wait for one another.
+RUNS_LATE: Final = timedelta(minutes=30)
+# A task waits while every worker is busy, which a long one may be for ten minutes.
+TASKS_LATE: Final = timedelta(minutes=15)
+
+WORK_SQL: Final = """
+    SELECT (SELECT count(*) FROM memory_duework WHERE job = %(vectors)s),
+           (SELECT count(*) FROM memory_duework WHERE job = %(tokens)s),
+           (SELECT min(due_at) FROM memory_duework WHERE job <> ALL(%(consolidation)s)),
+           (SELECT min(due_at) FROM memory_duework WHERE job = ANY(%(consolidation)s)),
+           (SELECT count(*) FROM memory_duework WHERE job = %(retry)s),
+           (SELECT max(stopped) FROM django_q_task WHERE success AND func = ANY(%(tasks)s)),
+           (SELECT count(*) FROM django_q_ormq WHERE lock <= %(now)s),
+           (SELECT min(lock) FROM django_q_ormq WHERE lock <= %(now)s),
+           (SELECT ARRAY[provider, model, dimension::text] FROM memory_embeddingspace WHERE state = %(active)s),
+           EXISTS (SELECT FROM memory_owner)
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class Work:
+    """What waits in the whole installation.
+
+    `oldest_due`, `oldest_run_due` and `oldest_task` are moments since when something waits; a task that a worker holds
+    does not wait. `space` is provider, model and width of the vectors that are used.
+    """
+
+    owners_waiting_for_vectors: int
+    owners_waiting_for_tokens: int
+    oldest_due: datetime | None
+    oldest_run_due: datetime | None
+    owners_whose_run_failed: int
+    last_run: datetime | None
+    tasks: int
+    oldest_task: datetime | None
+    space: Sequence[str] | None
+    owners: bool
+
+
+def waiting_work() -> Work:
+    """Ask what waits, with one query."""
+    with connection.cursor() as cursor:
+        cursor.execute(
+            WORK_SQL,
+            {
+                "vectors": DueWork.VECTORS,
+                "tokens": DueWork.TOKENS,
+                "consolidation": list(CONSOLIDATION),
+                "retry": DueWork.CONSOLIDATE_RETRY,
+                "tasks": [RUN_DUE_WORK, CONSOLIDATE_DUE],
+                "active": str(SpaceState.ACTIVE),
+                "now": now(),
+            },
+        )
+        return Work(*cursor.fetchone())
+
+
+def work_findings(work: Work) -> list[Finding]:
+    """Judge what waits."""
+    return [_vectors(work), _worker(work), _queue(work), _consolidation(work)]
+
+
+def _vectors(work: Work) -> Finding:
+    waiting = work.owners_waiting_for_vectors
+    if settings.EMBEDDING_PROVIDER == "none":
+        without = f" Some memories of {waiting} owners have no vector." if waiting else ""
+        return Finding("vectors", "ok", f"Words only, by choice.{without}")
+    if waiting:
+        return Finding("vectors", "degraded", f"Vectors of {waiting} owners are still to be made.")
+    if work.owners_waiting_for_tokens:
+        return Finding("vectors", "ok", f"Token vectors of {work.owners_waiting_for_tokens} owners are being made.")
+    return Finding("vectors", "ok", "No vectors are waiting to be made.")
+
+
+def _worker(work: Work) -> Finding:
+    name, remedy = "worker", "Run `python3 manage.py up` without --no-worker, or `python3 manage.py worker`."
+    moment = now()
+    if work.last_run is None:
+        return Finding(name, "degraded", "No worker has reported yet.", remedy)
+    silent = moment - work.last_run
+    if silent > SILENCE:
+        minutes = int(silent.total_seconds() // 60)
+        return Finding(name, "degraded", f"No worker has reported for {minutes} minutes.", remedy)
+    if work.oldest_due is not None and moment - work.oldest_due > LATE:
+        minutes = int((moment - work.oldest_due).total_seconds() // 60)
+        return Finding(name, "degraded", f"Work has been waiting for {minutes} minutes.", "See the worker's log lines.")
+    return Finding(name, "ok", "The worker reports.")
+
+
+def _queue(work: Work) -> Finding:
+    name, moment = "queue", now()
+    if work.oldest_task is not None and moment - work.oldest_task > TASKS_LATE:
+        minutes = int((moment - work.oldest_task).total_seconds() // 60)
+        detail = f"{work.tasks} tasks wait, the oldest for {minutes} minutes."
+        return Finding(name, "degraded", detail, "Look at the worker's log lines; raise LOCI_WORKERS if it is busy.")
+    return Finding(name, "ok", f"{work.tasks} tasks wait." if work.tasks else "No task waits.")
+
+
+def _consolidation(work: Work) -> Finding:
+    name, remedy = "consolidation", "python3 manage.py consolidation status"
+    failed, moment = work.owners_whose_run_failed, now()
+    if failed:
+        return Finding(name, "degraded", f"The last run of {failed} owners failed and is tried again.", remedy)
+    if work.oldest_run_due is not None and moment - work.oldest_run_due > RUNS_LATE:
+        minutes = int((moment - work.oldest_run_due).total_seconds() // 60)
+        return Finding(name, "degraded", f"A run has been waiting for {minutes} minutes.", remedy)
+    return Finding(name, "ok", "No run is late.")
