@@ -1,8 +1,10 @@
-"""What stands round every page of telemetry."""
+"""What stands round the pages of telemetry: the palace, or the admin for those that stand there too."""
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, Final
 
 from django.http import HttpRequest
 
@@ -12,6 +14,24 @@ from telemetry.palace.tabs import TABS
 from telemetry.services.test_mode import test_mode
 
 
+@dataclass(frozen=True, slots=True)
+class Frame:
+    """Where a page stands.
+
+    Args:
+        base: the template that the page extends.
+        namespace: the namespace of its addresses.
+        context: gives what the base shows, as plain values.
+    """
+
+    base: str
+    namespace: str
+    context: Callable[[HttpRequest, Actor], dict[str, Any]]
+
+
 def frame(request: HttpRequest, actor: Actor) -> dict[str, Any]:
-    """Give what the frame of a telemetry page shows, as plain values: that of every page, the tabs, and test mode."""
+    """Give what the palace's frame of a telemetry page shows: that of every page, the tabs, and test mode."""
     return {"tabs": TABS, "test_mode": test_mode(actor=actor), **surroundings(request, actor)}
+
+
+PALACE: Final = Frame("telemetry/base.html", "telemetry", frame)

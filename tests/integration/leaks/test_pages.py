@@ -41,6 +41,8 @@ PAGES: dict[str, tuple[list[dict[str, str]] | None, dict[str, Any] | None]] = {
     "own-receipt": ([{}], None),
     "purge-state": ([{}], None),
     "purge-receipt": ([{}], None),
+    "telemetry:index": ([{}], None),
+    "telemetry:test-mode": ([{}], {"enabled": "true"}),
     "theme": (None, {"theme": "dark"}),
     "login": ([{}], {"username": "first", "password": LURE}),
     "logout": (None, {}),
