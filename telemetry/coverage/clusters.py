@@ -93,10 +93,12 @@ def cluster(vectors: VectorRows, weights: Weights) -> Labels:
 
 
 def _units(rows: NDArray[np.floating]) -> tuple[NDArray[np.float32], NDArray[np.bool_]]:
-    single = rows.astype(np.float32)
-    lengths = np.sqrt(np.einsum("ij,ij->i", single, single, dtype=np.float64))
+    single: NDArray[np.float32] = rows.astype(np.float32)
+    lengths: NDArray[np.float32] = np.sqrt(np.einsum("ij,ij->i", single, single))
     usable = np.isfinite(lengths) & (lengths > 0)
-    return single / np.where(usable, lengths, 1.0)[:, None].astype(np.float32), usable
+    lengths[~usable] = 1.0
+    single /= lengths[:, None]
+    return single, usable
 
 
 class _Clusters:
@@ -171,7 +173,7 @@ class _Clusters:
         found = np.empty(len(units), dtype=np.int64)
         found[seeds] = self._begin(units[seeds], weights[seeds])
         if len(others):
-            best = before + _best(likeness[np.ix_(others, seeds)])
+            best = before + _best(likeness[others][:, seeds])
             self._join(best, units[others], weights[others])
             found[others] = self._numbers[best]
         return found
