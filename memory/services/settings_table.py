@@ -44,6 +44,12 @@ OWNER_SETTINGS: Final[Mapping[str, OwnerSetting]] = {
     ),
     "recall_limit": OwnerSetting(5, "Memories in a context block.", _whole(1, 100), "1 to 100"),
     "recall_threshold": OwnerSetting(0.3, "Least relevance of a memory in a context block.", _unit, "0 to 1"),
+    "recall_tuner": OwnerSetting(
+        False,
+        "Let recall_threshold follow the quality of context blocks, by 0.01 an hour at most, within 0.10 to 0.55.",
+        _switch,
+        "true or false",
+    ),
     "context_tokens": OwnerSetting(500, "Token budget of a context block.", _whole(50, 32_000), "50 to 32000"),
     "context_format": OwnerSetting(
         "prax",

@@ -100,6 +100,8 @@ class TunerState(TenantModel):
     ndcg = models.FloatField(null=True, blank=True)
     recalls = models.PositiveIntegerField(default=0)
     looked_until = models.DateTimeField(null=True, blank=True)
+    # The owner's threshold when it last looked; another one now was chosen by a person, and the tuner begins anew.
+    threshold = models.FloatField(null=True, blank=True)
 
     class Meta:
         constraints = [models.UniqueConstraint(fields=["owner"], name="tuner_state_once")]

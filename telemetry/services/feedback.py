@@ -1,0 +1,86 @@
+"""Whether a recall, or one of its hits, has helped: said by the one who asked, while the explanation is kept."""
+
+from __future__ import annotations
+
+from uuid import UUID
+
+from memory.errors import InvalidInput, NotFound
+from memory.models import Memory, RecallRecord, owner_scope
+from memory.services.actors import Actor, Permission
+from memory.services.clock import now
+from memory.services.features import require_memory
+from memory.services.retention import EXPLANATIONS_KEPT
+from telemetry.models import RecallFeedback
+
+
+def give_feedback(
+    *, actor: Actor, recall_id: UUID, helpful: bool, memory_id: UUID | None = None
+) -> tuple[RecallFeedback, bool]:
+    """Say whether a recall has helped; saying it again replaces what was said.
+
+    Args:
+        actor: who made the recall.
+        recall_id: the recall; it is of the last seven days.
+        helpful: whether it has helped.
+        memory_id: which of its hits; left out, the recall as a whole.
+
+    Returns:
+        What is kept, and whether it is new.
+
+    Raises:
+        NotFound: no such recall of this caller, or the memory is gone.
+        InvalidInput: the memory is none of its hits; `feedback.not_a_hit`.
+        PermissionRefused: the actor may not write telemetry.
+    """
+    with owner_scope(actor.owner_id):
+        rank = _rank(_record(actor, recall_id), memory_id)
+        # Locked, so that it is not erased before what is said of it stands.
+        if memory_id and not Memory.objects.select_for_update(no_key=True).filter(pk=memory_id).exists():
+            raise NotFound("That memory is no longer there.")
+        return RecallFeedback.objects.update_or_create(
+            recall_id=recall_id,
+            memory_id=memory_id,
+            caller=actor.caller_id,
+            owner_id=actor.owner_id,
+            defaults={"helpful": helpful, "rank": rank, "created_at": now()},
+        )
+
+
+def take_back_feedback(*, actor: Actor, recall_id: UUID, memory_id: UUID | None = None) -> None:
+    """Take back what was said of a recall, or of one of its hits; raises NotFound where nothing was said."""
+    require_memory()
+    actor.require(Permission.TELEMETRY_WRITE)
+    with owner_scope(actor.owner_id):
+        said = RecallFeedback.objects.filter(recall_id=recall_id, memory_id=memory_id, caller=actor.caller_id)
+        if not said.delete()[0]:
+            raise NotFound("You have said nothing about this.")
+
+
+def said_of(*, actor: Actor, recall_id: UUID, memory_id: UUID | None = None) -> bool | None:
+    """Tell what was said of a hit, None where nothing was; raises as `give_feedback` does."""
+    with owner_scope(actor.owner_id):
+        _rank(_record(actor, recall_id), memory_id)
+        said = RecallFeedback.objects.filter(recall_id=recall_id, memory_id=memory_id, caller=actor.caller_id)
+        found: bool | None = said.values_list("helpful", flat=True).first()
+        return found
+
+
+def _record(actor: Actor, recall_id: UUID) -> RecallRecord:
+    require_memory()
+    actor.require(Permission.TELEMETRY_WRITE)
+    record = RecallRecord.objects.filter(
+        pk=recall_id, caller=actor.caller_id, created_at__gt=now() - EXPLANATIONS_KEPT
+    ).first()
+    if record is None:
+        raise NotFound("There is no such recall of yours, or it is older than seven days.")
+    return record
+
+
+def _rank(record: RecallRecord, memory_id: UUID | None) -> int | None:
+    """Give the place of a hit, from 1; None for the recall as a whole."""
+    if memory_id is None:
+        return None
+    hits = [hit["memory_id"] for hit in record.explanation["hits"]]
+    if str(memory_id) not in hits:
+        raise InvalidInput("That memory is none of the recall's hits.", code="feedback.not_a_hit", field="memory")
+    return hits.index(str(memory_id)) + 1

@@ -1,0 +1,11 @@
+"""What workers run for telemetry: thin entries into services."""
+
+from __future__ import annotations
+
+from memory.services.job_runs import run_job
+from telemetry.services import tuning
+
+
+def tune_recall(request_id: str = "") -> int:
+    """Let the tuner look at every owner who has it on; gives how many thresholds were changed."""
+    return run_job("tune_recall", tuning.tune_all, follows=request_id)
