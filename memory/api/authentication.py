@@ -10,12 +10,12 @@ from rest_framework.authentication import BaseAuthentication, SessionAuthenticat
 from rest_framework.exceptions import AuthenticationFailed, PermissionDenied
 from rest_framework.request import Request
 
-from memory.api.wrong_keys import note_right, note_wrong, refuse_flood
 from memory.errors import NotAuthenticated, NotFound
 from memory.ports.request_id import note_agent
 from memory.services.accounts import owner_of
 from memory.services.actors import Actor, person
 from memory.services.agents import authenticate
+from memory.services.wrong_keys import note_right, note_wrong, refuse_flood
 
 REALM: Final = 'Bearer realm="loci"'
 KEY_HEADER: Final = "X-Api-Key"
@@ -45,7 +45,7 @@ class AgentKeyAuthentication(BaseAuthentication):
 
         Raises:
             AuthenticationFailed: the key is unknown, expired or revoked, or its agent is paused.
-            Throttled: too many wrong keys came from this address.
+            RateLimited: too many wrong keys came from this address.
         """
         secret = _secret(request)
         if secret is None:

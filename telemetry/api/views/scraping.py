@@ -9,10 +9,11 @@ from django.conf import settings
 from django.db import InterfaceError, OperationalError
 from django.http import HttpRequest, HttpResponse, JsonResponse
 from django.views.decorators.http import require_safe
-from rest_framework.exceptions import AuthenticationFailed, PermissionDenied, Throttled
+from rest_framework.exceptions import AuthenticationFailed, PermissionDenied
 
 from memory.api.problems import MEDIA_TYPE, problem_body, problem_of
-from memory.api.wrong_keys import note_right, note_wrong, refuse_flood
+from memory.errors import RateLimited
+from memory.services.wrong_keys import note_right, note_wrong, refuse_flood
 from telemetry.metrics.exposition import scraped
 
 REALM: Final = 'Bearer realm="loci metrics"'
@@ -23,7 +24,7 @@ def metrics(request: HttpRequest) -> HttpResponse:
     """Give all metrics to whoever brings METRICS_TOKEN, or has logged in as staff."""
     try:
         _require_reader(request)
-    except (AuthenticationFailed, PermissionDenied, Throttled, OperationalError, InterfaceError) as error:
+    except (AuthenticationFailed, PermissionDenied, RateLimited, OperationalError, InterfaceError) as error:
         return _refusal(error)
     body, media_type = scraped(request.headers.get("Accept", ""))
     return HttpResponse(body, content_type=media_type, headers={"Cache-Control": "no-store"})

@@ -9,7 +9,7 @@ from django.db import connection
 from django.test.utils import CaptureQueriesContext
 from pytest_django import Settings
 
-from memory.api import wrong_keys
+from memory.services import wrong_keys
 from memory.services.agents import KEY_PREFIX
 from tests.integration.api.conftest import Client, client_of, problem
 

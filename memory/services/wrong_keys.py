@@ -11,8 +11,8 @@ from typing import Final
 
 from django.conf import settings
 from django.core.cache import caches
-from rest_framework.exceptions import Throttled
 
+from memory.errors import RateLimited
 from memory.networks import network_of
 
 WINDOW_SECONDS: Final = 60
@@ -21,11 +21,12 @@ CACHE: Final = "agent_keys"
 
 
 def refuse_flood(secret: str, address: str | None) -> None:
-    """Refuse a key unread when too many wrong ones came from its address; raises Throttled."""
+    """Refuse a key unread when too many wrong ones came from its address; raises RateLimited."""
     cache = caches[CACHE]
     wrong = cache.get(_address_key(address), 0)
     if wrong >= settings.MOST_WRONG_KEYS and not cache.get(_secret_key(secret)):
-        raise Throttled(WINDOW_SECONDS)
+        message = f"Too many requests in a short time. Wait {WINDOW_SECONDS} seconds and try again."
+        raise RateLimited(message, retry_after=WINDOW_SECONDS)
 
 
 def note_wrong(address: str | None) -> None:
