@@ -1,0 +1,334 @@
+"""`/metrics`: who may read it, what it tells, and that nothing in it is about anybody."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from datetime import timedelta
+from typing import Any
+
+import pytest
+from django.conf import settings
+from django.db import connections
+from django.test import Client, override_settings
+from django_q.models import OrmQ, Success
+from prometheus_client.openmetrics.parser import text_string_to_metric_families as open_families
+from prometheus_client.parser import text_string_to_metric_families as families
+
+from memory.errors import EmbedderUnavailable
+from memory.models import DueWork, Purge, PurgeState
+from memory.models import User as Login
+from memory.ports.recorder import JobRan, ModelCalled, RecallObserved, job_ran, model_called, recalled
+from memory.providers.composition import embedder
+from memory.services.actors import Actor
+from memory.services.clock import now
+from memory.services.drafts import Draft
+from memory.services.jobs import RUN_DUE_WORK
+from memory.services.remember import remember
+from telemetry.metrics.definitions import ALL
+
+TOKEN = {"HTTP_AUTHORIZATION": f"Bearer {settings.METRICS_TOKEN}"}
+real = pytest.mark.django_db(transaction=True)
+
+
+def scrape(client: Client, **headers: str) -> str:
+    answer = client.get("/metrics", **{**TOKEN, **headers})
+    assert answer.status_code == 200, answer.content
+    return str(answer.content.decode())
+
+
+def samples(text: str) -> dict[tuple[str, frozenset[tuple[str, str]]], float]:
+    return {
+        (sample.name, frozenset(sample.labels.items())): sample.value
+        for family in families(text)
+        for sample in family.samples
+    }
+
+
+def value(client: Client, name: str, **labels: str) -> float | None:
+    return samples(scrape(client)).get((name, frozenset(labels.items())))
+
+
+class TestAccess:
+    @real
+    def test_the_token_opens_it_and_nothing_is_kept_of_the_visit(self, client: Client) -> None:
+        answer = client.get("/metrics", **TOKEN)
+        assert answer.status_code == 200
+        assert answer["Content-Type"].startswith("text/plain; version=0.0.4")
+        assert answer["Cache-Control"] == "no-store"
+        assert not answer.cookies
+        assert "Cookie" not in answer.get("Vary", "")
+
+    @pytest.mark.parametrize(
+        "header", ["Bearer wrong", "Bearer ", "Basic x", settings.METRICS_TOKEN, "Bearer \udcff", "Bearer Ä" * 50]
+    )
+    def test_without_the_right_token_it_is_closed(self, client: Client, header: str, db: None) -> None:
+        answer = client.get("/metrics", HTTP_AUTHORIZATION=header)
+        assert answer.status_code == 401
+        assert answer["WWW-Authenticate"].startswith("Bearer")
+        assert answer.json()["code"] == "auth.invalid"
+        assert b"loci_" not in answer.content
+
+    def test_a_stranger_is_told_what_to_bring(self, client: Client, django_assert_num_queries: Any, db: None) -> None:
+        with django_assert_num_queries(0):
+            answer = client.get("/metrics")
+        assert answer.status_code == 401
+        assert answer.json()["code"] == "auth.required"
+        assert answer["WWW-Authenticate"].startswith("Bearer")
+
+    def test_an_agent_key_does_not_open_it(
+        self, client: Client, alice: Actor, make_agent: Callable[..., tuple[Actor, str]]
+    ) -> None:
+        _, key = make_agent(alice, "scribe")
+        assert client.get("/metrics", HTTP_AUTHORIZATION=f"Bearer {key}").status_code == 401
+
+    def test_the_token_opens_nothing_else(self, client: Client, db: None) -> None:
+        assert client.get("/api/v1/stats", **TOKEN).status_code == 401
+
+    @override_settings(MOST_WRONG_KEYS=5)
+    @real
+    def test_trying_tokens_is_slowed_down_and_does_not_lock_the_right_one_out(self, client: Client) -> None:
+        scrape(client)
+        codes = [client.get("/metrics", HTTP_AUTHORIZATION=f"Bearer {n}").status_code for n in range(8)]
+        assert codes == [401] * 5 + [429] * 3
+        assert int(client.get("/metrics", HTTP_AUTHORIZATION="Bearer 9")["Retry-After"]) > 0
+        scrape(client)
+
+    @real
+    def test_staff_may_read_it_with_a_session_and_others_may_not(self, make_owner: Callable[..., Actor]) -> None:
+        for name, staff, status in (("root", True, 200), ("bob", False, 403)):
+            make_owner(name, staff=staff)
+            client = Client()
+            client.force_login(Login.objects.get(username=name), backend=settings.AUTHENTICATION_BACKENDS[1])
+            assert client.get("/metrics").status_code == status
+        client.cookies[settings.SESSION_COOKIE_NAME] = "a" * 32
+        assert client.get("/metrics").status_code == 401
+
+    @pytest.mark.parametrize("method", ["post", "put", "delete", "patch"])
+    def test_it_can_only_be_read(self, client: Client, method: str, db: None) -> None:
+        assert getattr(client, method)("/metrics", **TOKEN).status_code == 405
+
+
+class TestForm:
+    @real
+    def test_it_is_valid_and_holds_declared_metrics_alone(self, client: Client) -> None:
+        found = {family.name: family for family in families(scrape(client))}
+        # The parser leaves the ending of counters out.
+        declared = {name.removesuffix("_total"): definition for name, definition in ALL.items()}
+        assert set(found) <= set(declared)
+        for name, family in found.items():
+            assert family.type == declared[name].kind
+            assert family.documentation == declared[name].says
+
+    @real
+    def test_open_metrics_comes_where_it_is_asked_for(self, client: Client) -> None:
+        answer = client.get("/metrics", **TOKEN, HTTP_ACCEPT="application/openmetrics-text; version=1.0.0")
+        assert answer["Content-Type"].startswith("application/openmetrics-text")
+        assert {family.name for family in open_families(answer.content.decode())} >= {"loci_up", "loci_http_requests"}
+
+    @real
+    def test_what_never_happened_stands_at_zero(self, client: Client) -> None:
+        assert value(client, "loci_turn_events_recorded_total") is not None
+        assert value(client, "loci_purges", state="failed") == 0
+
+
+class TestRequests:
+    @real
+    def test_they_are_counted_by_pattern_and_never_by_what_was_asked(self, client: Client, alice: Actor) -> None:
+        labels = {"route": "/api/v1/memories/<str:memory_id>", "method": "GET", "status": "4xx"}
+        before = value(client, "loci_http_requests_total", **labels) or 0
+        client.get("/api/v1/memories/0190aaaa-dead-7000-8000-000000000001?secret=kettle")
+        text = scrape(client)
+        assert samples(text)[("loci_http_requests_total", frozenset(labels.items()))] == before + 1
+        assert "0190aaaa" not in text
+        assert "kettle" not in text
+
+    @real
+    def test_what_leads_nowhere_is_one_route(self, client: Client) -> None:
+        labels = {"route": "unknown", "method": "GET", "status": "4xx"}
+        before = value(client, "loci_http_requests_total", **labels) or 0
+        for path in ("/api/v1/no/such/thing", "/nothing-here", "/%F0%9F%98%80"):
+            client.get(path)
+        assert value(client, "loci_http_requests_total", **labels) == before + 3
+
+    @real
+    def test_files_and_strange_methods_are_counted_too(self, client: Client) -> None:
+        before = value(client, "loci_http_requests_total", route="static", method="GET", status="2xx") or 0
+        client.get("/static/palace/palace.css").close()
+        client.generic("PROPFIND", "/metrics")
+        assert value(client, "loci_http_requests_total", route="static", method="GET", status="2xx") == before + 1
+        assert value(client, "loci_http_requests_total", route="/metrics", method="other", status="4xx")
+
+    def test_a_request_costs_no_query(self, client: Client, django_assert_num_queries: Any, db: None) -> None:
+        with django_assert_num_queries(0):
+            client.get("/nothing-here")
+
+
+class TestWhatHappens:
+    @real
+    def test_recalls(self, client: Client, alice: Actor) -> None:
+        names = ("loci_recalls_total", "loci_recall_fallbacks_total", "loci_recall_stage_duration_seconds_count")
+        before = samples(scrape(client))
+        recalled(_observed(alice, hits=2, stages={"arms": 0.01}, degraded=("arm.timeout:graph",)))
+        recalled(_observed(alice, hits=0, fallback=True))
+        recalled(_observed(alice, hits=0, gate="skip"))
+        after = samples(scrape(client))
+        grown = {key: after[key] - before.get(key, 0) for key in after if key[0] in names}
+        labels = {(key[0], *sorted(dict(key[1]).values())): change for key, change in grown.items() if change}
+        assert labels == {
+            ("loci_recalls_total", "default", "hit"): 1,
+            ("loci_recalls_total", "default", "no_hit"): 1,
+            ("loci_recalls_total", "default", "not_needed"): 1,
+            ("loci_recall_fallbacks_total",): 1,
+            ("loci_recall_stage_duration_seconds_count", "arms"): 1,
+        }
+        assert after[("loci_recall_degraded_total", frozenset({("code", "arm.timeout:graph")}))] >= 1
+
+    @real
+    def test_models_and_jobs(self, client: Client, alice: Actor) -> None:
+        labels = {"kind": "llm", "component": "memory_sleep", "model": "tested"}
+        for ok in (True, False):
+            model_called(_call(alice, ok=ok))
+        job_ran(JobRan(name="tested", seconds=0.2, ok=True, counts={"rows": 3, "none": 0}))
+        job_ran(JobRan(name="tested", seconds=0.2, ok=False))
+        found = samples(scrape(client))
+
+        def of(name: str, **labels: str) -> float | None:
+            return found.get((name, frozenset(labels.items())))
+
+        assert of("loci_model_calls_total", **labels, outcome="ok") == 1
+        assert of("loci_model_calls_total", **labels, outcome="failed") == 1
+        assert of("loci_model_tokens_total", **labels, direction="input") == 20
+        assert of("loci_model_tokens_total", **labels, direction="output") == 6
+        assert of("loci_model_call_duration_seconds_count", kind="llm", model="tested") == 2
+        assert of("loci_job_runs_total", job="tested", outcome="failed") == 1
+        assert of("loci_job_rows_total", job="tested", kind="rows") == 3
+        assert of("loci_job_rows_total", job="tested", kind="none") is None
+        last = of("loci_job_last_success_timestamp_seconds", job="tested")
+        assert last is not None
+        assert abs(last - now().timestamp()) < 600
+
+    @real
+    def test_memories_are_counted_when_they_are_committed(self, client: Client, alice: Actor) -> None:
+        before = value(client, "loci_memories_stored_total", kind="fact") or 0
+        remember(actor=alice, draft=Draft(text="The kettle is blue.", kind="fact"))
+        assert value(client, "loci_memories_stored_total", kind="fact") == before + 1
+
+
+class TestWhatStands:
+    @real
+    def test_work_queue_worker_and_purges(self, client: Client, alice: Actor, mallory: Actor) -> None:
+        moment = now()
+        DueWork.objects.all().delete()
+        for actor, minutes in ((alice, 5), (mallory, 1)):
+            DueWork.objects.create(
+                owner_id=actor.owner_id, job=DueWork.ERASE, due_at=moment - timedelta(minutes=minutes)
+            )
+        DueWork.objects.create(owner_id=alice.owner_id, job=DueWork.EXPIRE, due_at=moment + timedelta(hours=1))
+        retry = timedelta(seconds=settings.Q_CLUSTER["retry"])
+        OrmQ.objects.create(key="loci", payload="", lock=moment - retry - timedelta(seconds=30))
+        OrmQ.objects.create(key="loci", payload="", lock=moment)
+        Success.objects.create(
+            id="1", name="1", func=RUN_DUE_WORK, started=moment, stopped=moment - timedelta(seconds=90), success=True
+        )
+        Purge.objects.create(
+            pseudonym=alice.owner_id, subject="owner", state=PurgeState.FAILED, requested_by="", requested_at=moment,
+            token_digest=b"x" * 32,
+        )  # fmt: skip
+        found = samples(scrape(client))
+
+        def of(name: str, **labels: str) -> float:
+            return found[(name, frozenset(labels.items()))]
+
+        assert of("loci_up") == 1
+        assert of("loci_owners") == 2
+        assert of("loci_due_work", kind="erase") == 2
+        assert 290 < of("loci_due_work_oldest_seconds", kind="erase") < 600
+        assert ("loci_due_work", frozenset({("kind", "expire")})) not in found
+        assert of("loci_queue_tasks") == 2
+        assert 25 < of("loci_queue_lag_seconds") < 300
+        assert abs(of("loci_worker_last_seen_timestamp_seconds") - (moment.timestamp() - 90)) < 1
+        assert of("loci_purges", state="failed") == 1
+        assert of("loci_database_size_bytes") > 1_000_000
+        assert of("loci_database_connections", state="active") >= 1
+        assert of("loci_disk_free_bytes") > 0
+        assert of("loci_build_info", version=settings.VERSION, python=_python()) == 1
+
+    @real
+    def test_a_task_under_way_is_no_lag(self, client: Client) -> None:
+        OrmQ.objects.create(key="loci", payload="", lock=now())
+        assert value(client, "loci_queue_lag_seconds") == 0
+
+    @real
+    def test_an_embedder_that_fails_is_down(self, client: Client, monkeypatch: pytest.MonkeyPatch) -> None:
+        assert value(client, "loci_provider_up", kind="embedder") == 1
+
+        def fail(texts: Any) -> Any:
+            raise EmbedderUnavailable("away")
+
+        monkeypatch.setattr(embedder().inner, "embed", fail)
+        with pytest.raises(EmbedderUnavailable):
+            embedder().embed(["a"])
+        assert value(client, "loci_provider_up", kind="embedder") == 0
+        monkeypatch.undo()
+        embedder().embed(["a"])
+
+    @real
+    def test_many_owners_make_no_more_series(self, client: Client, make_owner: Callable[..., Actor]) -> None:
+        def lines() -> int:
+            return len([line for line in scrape(client).splitlines() if "/metrics" not in line])
+
+        DueWork.objects.create(owner_id=make_owner("first").owner_id, job=DueWork.ERASE, due_at=now())
+        one = lines()
+        for number in range(5):
+            owner = make_owner(f"owner{number}")
+            DueWork.objects.create(owner_id=owner.owner_id, job=DueWork.ERASE, due_at=now())
+        assert lines() == one
+
+    @real
+    @pytest.mark.parametrize("wrong", [{"HOST": "/nowhere"}, {"NAME": "no_such_database"}])
+    def test_without_a_database_it_tells_what_the_process_knows(
+        self, client: Client, monkeypatch: pytest.MonkeyPatch, wrong: Mapping[str, str]
+    ) -> None:
+        with monkeypatch.context() as patch:
+            for name, other in wrong.items():
+                patch.setitem(connections["default"].settings_dict, name, other)
+            found = samples(scrape(client))
+        assert found[("loci_up", frozenset())] == 0
+        assert not [name for name, _ in found if name in ("loci_owners", "loci_due_work")]
+        assert [name for name, _ in found if name == "loci_http_requests_total"]
+        assert ("loci_turn_events_recorded_total", frozenset()) in found
+
+    @real
+    def test_a_session_without_a_database_is_told_to_come_back(
+        self, client: Client, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        connections["default"].close()
+        client.cookies[settings.SESSION_COOKIE_NAME] = "a" * 32
+        with monkeypatch.context() as patch:
+            patch.setitem(connections["default"].settings_dict, "HOST", "/nowhere")
+            answer = client.get("/metrics")
+        assert (answer.status_code, answer.json()["code"]) == (503, "database.unavailable")
+
+
+def _observed(actor: Actor, **changes: Any) -> RecallObserved:
+    values: dict[str, Any] = {
+        "recall_id": actor.owner_id, "owner_id": actor.owner_id, "agent_id": None, "sort": "recall",
+        "profile": "default", "hits": 1, "wanted": 8, "considered": 20, "relevances": (0.5,), "threshold": 0.2,
+        "gate": "recall", "fallback": False, "degraded": (), "seconds": 0.02, "stages": {}, "at": now(),
+    }  # fmt: skip
+    return RecallObserved(**{**values, **changes})
+
+
+def _call(actor: Actor, **changes: Any) -> ModelCalled:
+    values: dict[str, Any] = {
+        "owner_id": actor.owner_id, "agent_id": actor.owner_id, "kind": "llm", "component": "memory_sleep",
+        "provider": "openai", "model": "tested", "input_tokens": 10, "output_tokens": 3, "seconds": 0.5, "ok": True,
+        "at": now(),
+    }  # fmt: skip
+    return ModelCalled(**{**values, **changes})
+
+
+def _python() -> str:
+    import platform
+
+    return platform.python_version()
