@@ -21,8 +21,17 @@ class TelemetryConfig(AppConfig):
 
         add_recorder(MetricsRecorder())
         add_listener(count_stored)
+        _record_turns()
         announce(_register_purge_targets)
         announce_parts(_register_archive_parts)
+
+
+def _record_turns() -> None:
+    """Remove old turn events every hour."""
+    from memory.ports.removers import add_remover
+    from telemetry.services.pruning import remove_outdated
+
+    add_remover("turn_events", remove_outdated)
 
 
 def _register_purge_targets() -> None:

@@ -27,6 +27,8 @@ from memory.services.audit import readers
 from memory.services.health import forget_health
 from runtime.postgres.cluster import Cluster
 from runtime.postgres.provision import provision
+from telemetry.services import recording
+from telemetry.services.buffer import TurnBuffer
 from tests.environment import HOME
 
 # Tests lose nothing when the machine dies.
@@ -102,6 +104,7 @@ def fresh_process_state(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(reinforcement, "_counter", counter)
     monkeypatch.setattr(readers, "_counter", readers.ReadCounter(writes_itself=False))
     monkeypatch.setattr(outbound, "_log", outbound.OutboundLog(writes_itself=False))
+    monkeypatch.setattr(recording, "_buffer", TurnBuffer(writes_itself=False))
     for alias in ("default", "agent_keys", "logins"):
         caches[alias].clear()
     keyring().forget()

@@ -212,6 +212,8 @@ class Migration(migrations.Migration):
                         base_field=models.DateTimeField(), default=list, size=None
                     ),
                 ),
+                ("live_events", models.PositiveIntegerField(default=0)),
+                ("test_events", models.PositiveIntegerField(default=0)),
                 ("version", models.PositiveBigIntegerField(default=0)),
                 (
                     "owner",
@@ -256,6 +258,7 @@ class Migration(migrations.Migration):
                 ("ndcg", models.FloatField(blank=True, null=True)),
                 ("recalls", models.PositiveIntegerField(default=0)),
                 ("looked_until", models.DateTimeField(blank=True, null=True)),
+                ("threshold", models.FloatField(blank=True, null=True)),
                 (
                     "owner",
                     models.ForeignKey(
@@ -464,6 +467,10 @@ class Migration(migrations.Migration):
         migrations.AddIndex(
             model_name="turnevent",
             index=models.Index(fields=["owner", "request_hash"], name="turn_event_by_request"),
+        ),
+        migrations.AddIndex(
+            model_name="turnevent",
+            index=models.Index(fields=["owner", "spoke"], name="turn_event_by_spoke"),
         ),
         migrations.AddConstraint(
             model_name="turnevent",

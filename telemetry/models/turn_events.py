@@ -51,7 +51,7 @@ class TurnEvent(TenantModel):
     request_hash = models.BigIntegerField()
     pii_kinds = ArrayField(models.CharField(max_length=32), default=list)
     spoke = TenantForeignKey(Spoke, when_deleted="NO ACTION")
-    # `delegations`, and `extra` as the agent gave it.
+    # `delegations`, and `extra` and `id` as the agent gave them.
     details = EncryptedJSONField(default=dict)
     outcome = models.CharField(max_length=9, choices=Outcome.choices)
     tool_call_count = models.PositiveIntegerField(default=0)
@@ -63,6 +63,7 @@ class TurnEvent(TenantModel):
             models.Index(fields=["owner", "stream", "-occurred_at", "-id"], name="turn_event_by_time"),
             models.Index(fields=["owner", "agent"], name="turn_event_by_agent"),
             models.Index(fields=["owner", "request_hash"], name="turn_event_by_request"),
+            models.Index(fields=["owner", "spoke"], name="turn_event_by_spoke"),
         ]
 
 
@@ -84,6 +85,9 @@ class TelemetryState(TenantModel):
     test_mode_since = models.DateTimeField(null=True, blank=True)
     # When it was last switched on or off, the newest last: they tell to which stream an event of a moment belongs.
     switched_at = ArrayField(models.DateTimeField(), default=list)
+    # How many events each stream holds; the hourly job counts anew.
+    live_events = models.PositiveIntegerField(default=0)
+    test_events = models.PositiveIntegerField(default=0)
     # Raised whenever events come or go; live pages and caches compare it.
     version = models.PositiveBigIntegerField(default=0)
 

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Final
 
 from memory.services.purge.agent_parts import add_agent_part, add_said, rows_of_agent
+from memory.services.purge.caches import register_cache
 from memory.services.purge.registry import Phase, register
 from memory.services.purge.tables import TableTarget
 from telemetry.models import (
@@ -20,6 +22,8 @@ from telemetry.models import (
     TunerState,
     TurnEvent,
 )
+from telemetry.services import recording
+from telemetry.services.pruning import erase_of_agent
 
 TABLES: Final = (
     TableTarget("request_vectors", RequestVector),
@@ -40,5 +44,6 @@ def register_targets() -> None:
     """Register the targets of this app, and what of it goes with an agent."""
     for table in TABLES:
         register(table, phase=Phase.APPS)
-    add_agent_part(rows_of_agent("turn_events", TurnEvent))
+    add_agent_part(replace(rows_of_agent("turn_events", TurnEvent), erase=erase_of_agent))
+    register_cache("waiting turn events", recording.forget)
     add_said(TurnEvent)

@@ -1,11 +1,9 @@
-"""An owner's state of telemetry: its switch of test mode, and the version that is raised whenever events change."""
+"""An owner's state of telemetry: its switch of test mode, how many events there are, and the version of it all."""
 
 from __future__ import annotations
 
 from datetime import datetime
 from typing import Final
-
-from django.db.models import F
 
 from memory.models import current_owner
 from memory.ports.live import announce_change
@@ -22,7 +20,7 @@ def state() -> TelemetryState | None:
 def locked_state() -> TelemetryState:
     """Make the current owner's state where there is none, and lock it until the transaction ends.
 
-    Whoever adds or removes events, or switches test mode, takes their turns so.
+    Whoever adds or removes events or spokes, or switches test mode, takes their turns so.
     """
     found = TelemetryState.objects.select_for_update().first()
     if found is None:
@@ -31,14 +29,31 @@ def locked_state() -> TelemetryState:
     return found
 
 
-def raise_version() -> None:
-    """Note that events of the current owner came or went, and tell whoever looks at them; after `locked_state`."""
-    TelemetryState.objects.update(version=F("version") + 1)
-    version = TelemetryState.objects.values_list("version", flat=True).get()
-    announce_change(current_owner(), COVERAGE, version=version)
+def save_changed(found: TelemetryState) -> None:
+    """Save the current owner's state after events came or went, under a new version, and tell whoever looks at them.
+
+    Args:
+        found: what `locked_state` gave, with the changes.
+    """
+    found.version += 1
+    found.save()
+    announce_change(current_owner(), COVERAGE, version=found.version)
 
 
-def stream_at(found: TelemetryState | None, at: datetime) -> Stream | None:
+def count_events(found: TelemetryState, stream: str, number: int) -> None:
+    """Add to how many events a stream holds, without saving; a negative number takes away."""
+    if stream == Stream.LIVE:
+        found.live_events = max(found.live_events + number, 0)
+    else:
+        found.test_events = max(found.test_events + number, 0)
+
+
+def shown_stream(found: TelemetryState | None) -> Stream:
+    """Give the stream that is shown where none is named: the one that events go to now."""
+    return Stream.TEST if found is not None and found.test_mode else Stream.LIVE
+
+
+def stream_at(found: TelemetryState, at: datetime) -> Stream | None:
     """Tell to which stream an event belongs that was recorded at a moment.
 
     Args:
@@ -48,8 +63,6 @@ def stream_at(found: TelemetryState | None, at: datetime) -> Stream | None:
     Returns:
         The stream; None for an event of a test that a later switch has ended, whose stream was emptied since.
     """
-    if found is None:
-        return Stream.LIVE
     later = sum(moment > at for moment in found.switched_at)
     testing = found.test_mode != bool(later % 2)
     if not testing:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import datetime, timedelta
 from typing import Final
 
 from memory.models import owner_scope
@@ -11,10 +11,11 @@ from memory.services.actors import Actor, Permission
 from memory.services.audit.recording import record
 from memory.services.clock import now
 from telemetry.models import Stream, TelemetryState, TurnEvent
-from telemetry.services.state import locked_state, raise_version, state
+from telemetry.services.state import locked_state, save_changed, state
 
 # What waits to be written is older than none of so many switches, unless somebody switches to and fro in a second.
 SWITCHES_KEPT: Final = 32
+SHORTEST: Final = timedelta(microseconds=1)
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,14 +56,13 @@ def set_test_mode(*, actor: Actor, enabled: bool) -> TestMode:
         found = locked_state()
         if found.test_mode == enabled:
             return _shown(found)
-        # After the lock, so that moments of switches rise.
-        at = now()
-        found.test_mode, found.test_mode_since = enabled, at if enabled else None
+        # Moments of switches rise, also where the clock was set back.
+        at = max([now(), *(moment + SHORTEST for moment in found.switched_at)])
+        found.test_mode, found.test_mode_since, found.test_events = enabled, at if enabled else None, 0
         found.switched_at = [*found.switched_at, at][-SWITCHES_KEPT:]
-        found.save(update_fields=["test_mode", "test_mode_since", "switched_at"])
         TurnEvent.objects.filter(stream=Stream.TEST).delete()
         record(actor=actor.label, verb="enable" if enabled else "disable", object_kind="test_mode", at=at)
-        raise_version()
+        save_changed(found)
         return _shown(found)
 
 

@@ -58,8 +58,10 @@ OBJECTS: Final = frozenset(
     {
         "agent",
         "archive",
+        "budget",
         "bus_message",
         "entity",
+        "experiment",
         "group",
         "key",
         "login",
@@ -111,6 +113,7 @@ READS: Final = frozenset(
         "skill",
         "skills",
         "sources",
+        "turn_events",
     }
 )
 KINDS: Final = OBJECTS | READS
