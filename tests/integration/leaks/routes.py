@@ -197,6 +197,7 @@ def _walk(patterns: Any, before: str) -> Iterator[tuple[str, Any]]:
 
 API = "api/v1/"
 ADMIN = "admin/"
+METRICS = "metrics"
 
 
 def is_api(pattern: str, view: Any) -> bool:
@@ -229,9 +230,9 @@ def wrong_methods() -> list[Route]:
 def others() -> list[tuple[str, Any]]:
     """List the addresses that are no endpoints with actions: pages, descriptions, the answer to unknown ones.
 
-    Those of the admin have a walk of their own, in `test_admin.py`.
+    Those of the admin have a walk of their own, in `test_admin.py`, and so have the metrics, in `test_scraped.py`.
     """
-    return [one for one in endpoints() if not is_api(*one) and not one[0].startswith(ADMIN)]
+    return [one for one in endpoints() if not is_api(*one) and not one[0].startswith(ADMIN) and one[0] != METRICS]
 
 
 def foreign_scopes(rows: Rows) -> Iterator[str]:
