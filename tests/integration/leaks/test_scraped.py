@@ -1,4 +1,4 @@
-"""`/metrics` tells numbers of the whole installation: nothing of what is planted, to nobody, and to most nothing at all."""
+"""`/metrics` tells numbers of the whole installation: nothing that is planted, and to most readers nothing at all."""
 
 from __future__ import annotations
 
