@@ -6,6 +6,7 @@ import os
 
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "config.settings")
 
+from channels.routing import ProtocolTypeRouter
 from django.conf import settings
 from django.core.asgi import get_asgi_application
 
@@ -24,7 +25,21 @@ def _end() -> None:
         connections.close_all()
 
 
-application = Lifespan(BodyLimit(get_asgi_application(), settings.MOST_BODY_BYTES), at_end=_end)
+def _application() -> ProtocolTypeRouter:
+    pages = get_asgi_application()
+    # Only now, since it needs the apps.
+    from memory.live.doors import LiveDoor
+
+    return ProtocolTypeRouter(
+        {
+            "http": BodyLimit(pages, settings.MOST_BODY_BYTES),
+            "websocket": LiveDoor(),
+            "lifespan": Lifespan(at_end=_end),
+        }
+    )
+
+
+application = _application()
 
 if settings.USE_POOL:
     # The web process as `up` starts it, which lives long and may not be the one that works on a purge.

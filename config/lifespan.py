@@ -5,22 +5,18 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable
 
-from config.body_limit import Application, Message, Receive, Send
+from config.body_limit import Message, Receive, Send
 
 
 class Lifespan:
-    """Wraps an application; when the server stops, once open requests have ended, it runs a function."""
+    """The application for the life of the process; when the server stops, once open requests have ended, it acts."""
 
-    def __init__(self, application: Application, at_end: Callable[[], None]) -> None:
-        """Wrap `application`; `at_end` runs in a thread and may use the database."""
-        self._application = application
+    def __init__(self, at_end: Callable[[], None]) -> None:
+        """Take what to do; `at_end` runs in a thread and may use the database."""
         self._at_end = at_end
 
     async def __call__(self, scope: Message, receive: Receive, send: Send) -> None:
-        """Handle one connection, or the life of the process."""
-        if scope["type"] != "lifespan":
-            await self._application(scope, receive, send)
-            return
+        """Follow the life of the process."""
         while True:
             message = await receive()
             if message["type"] == "lifespan.startup":

@@ -21,6 +21,8 @@ ANSWER_TIMEOUT = 10.0
 # Below the supervisor's own patience, so that open requests end before they are cut off.
 WEB_GRACE = 8
 WEB_PATIENCE = 20
+MOST_SOCKET_BYTES = 4096
+PING_SECONDS = 20
 # Requests run on many threads, and the C library would keep what each of them once needed in an arena of its own.
 FEW_ARENAS = {"MALLOC_ARENA_MAX": "2"}
 ANY_ADDRESS = {"0.0.0.0": "127.0.0.1", "::": "::1", "": "127.0.0.1"}  # noqa: S104
@@ -43,8 +45,16 @@ def web_service(host: str, port: int) -> Service:
     command = [sys.executable, "-m", "uvicorn", "config.asgi:application", "--host", host, "--port", str(port)]
     command += ["--lifespan", "on", "--no-server-header", "--no-access-log", "--log-level", "warning"]
     command += ["--timeout-graceful-shutdown", str(WEB_GRACE)]
-    # There is nothing to talk to; a request for an upgrade is answered like any other.
-    command += ["--ws", "none"]
+    # What is watched fits into a few hundred bytes. A client that is gone without a word is noticed by its silence.
+    command += [
+        "--ws",
+        "websockets-sansio",
+        "--ws-max-size",
+        str(MOST_SOCKET_BYTES),
+        "--ws-per-message-deflate",
+        "false",
+    ]
+    command += ["--ws-ping-interval", str(PING_SECONDS), "--ws-ping-timeout", str(PING_SECONDS)]
     # Only behind a proxy may a header say who the client is.
     command.append("--proxy-headers" if settings.LOCI_HTTPS else "--no-proxy-headers")
     environment = {"LOCI_DB_POOL": "true", "LOCI_HOST": host, "LOCI_PORT": str(port), **FEW_ARENAS}

@@ -13,9 +13,11 @@ class MemoryConfig(AppConfig):
     verbose_name = "Memory"
 
     def ready(self) -> None:
-        """Install the keyring, the records of what leaves and who logs in, and the job queue's own signing key."""
+        """Install the keyring, records of what leaves and who logs in, notices of changes, and the queue's own key."""
         from django_q.conf import Conf
 
+        from memory.live import logins, notices
+        from memory.ports.live import add_announcer
         from memory.providers import composition
         from memory.providers.outbound import recording
         from memory.services import outbound
@@ -27,7 +29,10 @@ class MemoryConfig(AppConfig):
         composition.install_keyring()
         recording.install(outbound.note)
         announce(_register_purge_targets)
+        announce(_register_sockets)
         announce_parts(_register_archive_parts)
+        add_announcer(notices.announce)
+        logins.connect()
         sign_ins.connect()
 
 
@@ -35,6 +40,13 @@ def _register_purge_targets() -> None:
     from memory.services.purge.targets import register_targets
 
     register_targets()
+
+
+def _register_sockets() -> None:
+    from memory.live.sockets import open_sockets
+    from memory.services.purge.caches import register_cache
+
+    register_cache("live sockets", open_sockets.judge_owner)
 
 
 def _register_archive_parts() -> None:

@@ -29,6 +29,7 @@ from runtime.postgres.cluster import Cluster
 from runtime.postgres.provision import provision
 from telemetry.services import recording
 from telemetry.services.buffer import TurnBuffer
+from telemetry.services.score_card import forget_score_cards
 from tests.environment import HOME
 
 # Tests lose nothing when the machine dies.
@@ -109,6 +110,7 @@ def fresh_process_state(monkeypatch: pytest.MonkeyPatch) -> None:
         caches[alias].clear()
     keyring().forget()
     forget_health()
+    forget_score_cards()
 
 
 @pytest.fixture

@@ -18,12 +18,15 @@ EACH_USE: Final = 0.05
 MOST_OF_USES: Final = 0.3
 _DAY: Final = 86_400.0
 
-STRENGTH: Final = f"""LEAST(1.0, GREATEST(0.0,
-    m.importance * power(
+DECAY: Final = f"""power(
         0.5::float8,
         GREATEST(0.0, EXTRACT(EPOCH FROM %(moment)s - COALESCE(a.last_accessed, m.created_at))::float8 / {_DAY})
         / (%(half_life)s::float8 * CASE WHEN m.importance > {SLOW_ABOVE} THEN 2 ELSE 1 END)
-    ) + LEAST({EACH_USE} * COALESCE(a.access_count, 0), {MOST_OF_USES})
+    )"""
+"""In SQL, the share that time has left, from 0 to 1; takes what `STRENGTH` takes."""
+
+STRENGTH: Final = f"""LEAST(1.0, GREATEST(0.0,
+    m.importance * {DECAY} + LEAST({EACH_USE} * COALESCE(a.access_count, 0), {MOST_OF_USES})
 ))"""
 """In SQL, over a memory `m` and its uses `a`, which may be missing; takes what `strength_parameters` gives."""
 

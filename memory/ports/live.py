@@ -9,6 +9,9 @@ from uuid import UUID
 Announcer = Callable[[UUID, str, str, int], None]
 """Takes the owner, the sort, the id and the version of what has changed."""
 
+ACCESS: Final = "access"
+"""The sort that nobody can watch: who may hear of an owner has to be looked at anew."""
+
 _announcers: Final[list[Announcer]] = []
 
 
@@ -29,3 +32,11 @@ def announce_change(owner_id: UUID, sort: str, object_id: str = "", version: int
     """
     for announcer in _announcers:
         announcer(owner_id, sort, object_id, version)
+
+
+def announce_access(owner_id: UUID) -> None:
+    """Have every open socket of an owner judged anew, when the present transaction commits.
+
+    For whatever ends a login, a key or an owner. Sockets whose caller may still listen stay open.
+    """
+    announce_change(owner_id, ACCESS)

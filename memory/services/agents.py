@@ -18,6 +18,7 @@ from django.db.models import Q
 from memory.crypto.keyring import keyring
 from memory.errors import Conflict, InvalidInput, NotAuthenticated, NotFound
 from memory.models import Agent, AgentGroup, AgentKey, GroupKind, GroupMembership, Visibility, owner_scope
+from memory.ports.live import announce_access
 from memory.services.actors import AGENT_DEFAULT, UNSET, Actor, Permission, write_target
 from memory.services.audit.recording import record
 from memory.services.clock import now
@@ -66,6 +67,7 @@ def pause_agent(*, actor: Actor, agent_id: UUID, paused: bool) -> Agent:
         agent = _agent(agent_id)
         agent.paused_at = now() if paused else None
         agent.save(update_fields=["paused_at"])
+        announce_access(actor.owner_id)
         _record(actor, "pause" if paused else "resume", "agent", agent.pk)
         return agent
 
@@ -187,6 +189,7 @@ def revoke_key(*, actor: Actor, key_id: UUID) -> None:
         if not AgentKey.objects.filter(pk=key_id).exists():
             raise NotFound("There is no key with this id here.")
         if AgentKey.objects.filter(pk=key_id, revoked_at=None).update(revoked_at=now()):
+            announce_access(actor.owner_id)
             _record(actor, "revoke", "key", key_id)
 
 
@@ -204,27 +207,45 @@ def authenticate(secret: str) -> Actor:
     if found is None:
         raise NotAuthenticated("The agent key is not valid.")
     owner_id, key_id = found
-    moment = now()
     with owner_scope(owner_id):
         key = AgentKey.objects.select_related(None).get(pk=key_id)
-        agent = Agent.objects.only("id", "owner_id", "paused_at").get(pk=key.agent_id)
-        if not hmac.compare_digest(bytes(key.proof), _proof(key)):
-            logger.error("agent key %s was not made by this product, or was changed in the database", key.pk)
+        actor = _bearer(key)
+        _note_use(key, now())
+        return actor
+
+
+def authenticate_again(actor: Actor) -> Actor:
+    """Look anew at the key that an agent has shown before, for connections that stay open.
+
+    Raises:
+        NotAuthenticated: the key is gone, expired or revoked, or its agent is paused.
+        OwnerPurging: everything of the owner is being erased.
+    """
+    with owner_scope(actor.owner_id):
+        key = AgentKey.objects.select_related(None).filter(pk=actor.key_id).first()
+        if key is None:
             raise NotAuthenticated("The agent key is not valid.")
-        if key.revoked_at or (key.expires_at and key.expires_at <= moment) or agent.paused_at:
-            raise NotAuthenticated("The agent key is not valid.")
-        _note_use(key, moment)
-        return Actor(
-            owner_id=owner_id,
-            kind="agent",
-            agent_id=agent.pk,
-            key_id=key.pk,
-            key_expires_at=key.expires_at,
-            permissions=frozenset(Permission(scope) for scope in key.scopes),
-            default_visibility=key.default_visibility,
-            default_group_id=key.default_group_id,
-            groups=_groups(agent.pk),
-        )
+        return _bearer(key)
+
+
+def _bearer(key: AgentKey) -> Actor:
+    agent = Agent.objects.only("id", "owner_id", "paused_at").get(pk=key.agent_id)
+    if not hmac.compare_digest(bytes(key.proof), _proof(key)):
+        logger.error("agent key %s was not made by this product, or was changed in the database", key.pk)
+        raise NotAuthenticated("The agent key is not valid.")
+    if key.revoked_at or (key.expires_at and key.expires_at <= now()) or agent.paused_at:
+        raise NotAuthenticated("The agent key is not valid.")
+    return Actor(
+        owner_id=key.owner_id,
+        kind="agent",
+        agent_id=agent.pk,
+        key_id=key.pk,
+        key_expires_at=key.expires_at,
+        permissions=frozenset(Permission(scope) for scope in key.scopes),
+        default_visibility=key.default_visibility,
+        default_group_id=key.default_group_id,
+        groups=_groups(agent.pk),
+    )
 
 
 def _record(actor: Actor, verb: str, kind: str, object_id: UUID, *, reason: str = "") -> None:

@@ -24,6 +24,7 @@ from telemetry.models import (
 )
 from telemetry.services import recording
 from telemetry.services.pruning import erase_of_agent
+from telemetry.services.score_card import forget_score_cards
 
 TABLES: Final = (
     TableTarget("request_vectors", RequestVector),
@@ -45,5 +46,6 @@ def register_targets() -> None:
     for table in TABLES:
         register(table, phase=Phase.APPS)
     add_agent_part(replace(rows_of_agent("turn_events", TurnEvent), erase=erase_of_agent))
+    register_cache("score cards", forget_score_cards)
     register_cache("waiting turn events", recording.forget)
     add_said(TurnEvent)

@@ -25,7 +25,8 @@ from memory.models import (
     RecallRecord,
     Session,
 )
-from memory.models.tenancy import OwnedRow
+from memory.models.tenancy import OwnedRow, current_owner
+from memory.ports.live import announce_access
 from memory.services.purge.agent_parts import agent_parts
 from memory.services.remains import close_answers
 
@@ -40,6 +41,7 @@ def silence_agent(agent_id: UUID, *, at: datetime) -> dict[str, int]:
     """
     keys = AgentKey.objects.filter(agent_id=agent_id).delete()[0]
     Agent.objects.filter(pk=agent_id, paused_at=None).update(paused_at=at)
+    announce_access(current_owner())
     return {"keys": keys}
 
 

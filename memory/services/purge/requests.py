@@ -15,6 +15,7 @@ from django.db import OperationalError, connection, transaction
 
 from memory.errors import Conflict, NotFound, OwnerPurging, PermissionRefused
 from memory.models import Owner, Purge, PurgeState, PurgeSubject, owner_scope
+from memory.ports.live import announce_access
 from memory.services.actors import Actor
 from memory.services.audit.recording import record
 from memory.services.clock import now
@@ -133,6 +134,7 @@ def request_purge(
         purge.save(force_insert=True)
         if whole:
             Owner.objects.filter(pk=owner_id, purging_at=None).update(purging_at=at)
+            announce_access(owner_id)
             parts = Purge.objects.filter(of_owner=owner_id, state__in=OPEN).exclude(pk=purge.pk)
             parts.update(state=PurgeState.FAILED, error_code=SUPERSEDED, finished_at=at)
         with owner_scope(owner_id, purging=True):

@@ -10,11 +10,12 @@ from django.core.management.base import BaseCommand
 
 from memory.management.answers import errors_for_operators
 from memory.management.owners import acting_for
-from telemetry.management import event_actions
+from telemetry.management import event_actions, health_actions
 from telemetry.management.actions import ActionSpec
 
 ACTIONS: Final[Mapping[str, ActionSpec]] = {
     **event_actions.ACTIONS,
+    **health_actions.ACTIONS,
 }
 
 

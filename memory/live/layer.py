@@ -1,0 +1,288 @@
+"""A channel layer over PostgreSQL's LISTEN and NOTIFY, without a table: what travels is small, and nothing is kept.
+
+Each process that has channels listens on one connection of its own. Whatever goes to a group, or to a channel of
+another process, travels as a notice; channels without `!` in their names stay in the process. What cannot be delivered
+is not kept: instead the receivers get a message that says so, and look for themselves what there is now.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import random
+import time
+from collections import deque
+from collections.abc import Mapping
+from copy import deepcopy
+from typing import Any, Final
+from uuid import uuid4
+
+import psycopg
+from channels.db import database_sync_to_async
+from channels.exceptions import ChannelFull
+from channels.layers import BaseChannelLayer
+
+from memory.live.listening import listening_parameters
+from memory.live.notices import WIRE, notify, read, written
+
+logger = logging.getLogger(__name__)
+
+Message = dict[str, Any]
+
+AGAIN: Final = "live.again"
+"""The type of the message that channels in groups get when others may have been lost."""
+
+CAPACITY: Final = 100
+EXPIRY_SECONDS: Final = 60
+FIRST_DELAY: Final = 0.25
+LONGEST_DELAY: Final = 15.0
+# A connection that says nothing may be one that nobody holds at the other end.
+PROBE_SECONDS: Final = 30.0
+PROBE_PATIENCE: Final = 10.0
+# How long a channel waits for the listener before it joins all the same; it is told to look anew later.
+JOIN_PATIENCE: Final = 5.0
+
+
+class _Inbox:
+    """What waits for the readers of one channel."""
+
+    def __init__(self) -> None:
+        self.waiting: deque[tuple[float, Message]] = deque()
+        self.arrived = asyncio.Event()
+        self.readers = 0
+        self.groups: set[str] = set()
+
+    def put(self, message: Message, expiry: float) -> None:
+        self.waiting.append((time.monotonic() + expiry, deepcopy(message)))
+        self.arrived.set()
+
+    def take(self) -> Message | None:
+        """Give the oldest message that has not expired, None where there is none."""
+        while self.waiting:
+            expires, message = self.waiting.popleft()
+            if expires > time.monotonic():
+                return message
+        self.arrived.clear()
+        return None
+
+
+class NotifyLayer(BaseChannelLayer):  # type: ignore[misc]
+    """The channel layer; it belongs to the event loop that first receives with it, and other threads may send."""
+
+    extensions: Final = ["groups", "flush"]
+
+    def __init__(
+        self, *, expiry: float = EXPIRY_SECONDS, capacity: int = CAPACITY, channel_capacity: Any = None
+    ) -> None:
+        """Set the limits.
+
+        Args:
+            expiry: seconds for which a message waits for its reader.
+            capacity: messages that wait in one channel at most.
+            channel_capacity: other capacities by patterns of channel names.
+        """
+        super().__init__(expiry=expiry, capacity=capacity)
+        self.channel_capacity = self.compile_capacities(channel_capacity or {})
+        self._process = uuid4().hex[:12]
+        self._loop: asyncio.AbstractEventLoop | None = None
+        self._listener: asyncio.Task[None] | None = None
+        self._begin()
+
+    def _begin(self) -> None:
+        self._inboxes: dict[str, _Inbox] = {}
+        self._groups: dict[str, set[str]] = {}
+        self._heard = asyncio.Event()
+        self._swept_at = time.monotonic()
+
+    # Sending
+
+    async def send(self, channel: str, message: Message) -> None:
+        """Send to one channel.
+
+        Raises:
+            TypeError: no name of a channel, or a value that does not travel.
+            ChannelFull: it is a channel of this process and its reader is far behind.
+        """
+        assert isinstance(message, dict), "a message is a dict"
+        assert "__asgi_channel__" not in message
+        self.require_valid_channel_name(channel)
+        if "!" in channel and not self._is_ours(channel):
+            await self._travel(written("c", channel, message))
+            return
+        loop = self._loop_of_readers()
+        if loop is asyncio.get_running_loop():
+            self._put(channel, message)
+        else:
+            loop.call_soon_threadsafe(self._put_or_say, channel, deepcopy(message))
+
+    async def group_send(self, group: str, message: Message) -> None:
+        """Send to all channels of a group, in all processes; from within a transaction, when that commits.
+
+        Raises:
+            TypeError: no name of a group, or a value that does not travel.
+        """
+        assert isinstance(message, dict), "a message is a dict"
+        self.require_valid_group_name(group)
+        await self._travel(written("g", group, message))
+
+    @staticmethod
+    async def _travel(payload: str) -> None:
+        # From synchronous code this runs in the caller's own thread, and so on its connection and in its transaction.
+        await database_sync_to_async(notify)(payload)
+
+    # Receiving
+
+    async def new_channel(self, prefix: str = "specific") -> str:
+        """Make the name of a channel that only this process receives on."""
+        return f"{prefix}.{self._process}!{uuid4().hex}"
+
+    async def receive(self, channel: str) -> Message:
+        """Wait for the next message on a channel; of several readers one gets it."""
+        self.require_valid_channel_name(channel)
+        self._adopt()
+        inbox = self._inbox(channel)
+        inbox.readers += 1
+        try:
+            while (message := inbox.take()) is None:
+                await inbox.arrived.wait()
+            return message
+        finally:
+            inbox.readers -= 1
+            self._drop_if_unused(channel)
+
+    async def group_add(self, group: str, channel: str) -> None:
+        """Put a channel of this process into a group, and see to it that notices are heard."""
+        self.require_valid_group_name(group)
+        self.require_valid_channel_name(channel)
+        self._adopt()
+        self._inbox(channel).groups.add(group)
+        self._groups.setdefault(group, set()).add(channel)
+        if self._listener is None or self._listener.done():
+            self._listener = asyncio.create_task(self._listen(), name="live notices")
+        try:
+            await asyncio.wait_for(self._heard.wait(), JOIN_PATIENCE)
+        except TimeoutError:
+            logger.warning("a page went live while no notices can be heard; it is told once they are")
+
+    async def group_discard(self, group: str, channel: str) -> None:
+        """Take a channel out of a group, whether it is in it or not."""
+        self.require_valid_group_name(group)
+        self.require_valid_channel_name(channel)
+        members = self._groups.get(group)
+        if members is None or channel not in members:
+            return
+        members.discard(channel)
+        if not members:
+            del self._groups[group]
+        inbox = self._inboxes[channel]
+        inbox.groups.discard(group)
+        # What came through the group is nothing to whoever has left it.
+        if not inbox.groups and "!" in channel:
+            inbox.waiting.clear()
+        self._drop_if_unused(channel)
+
+    async def flush(self) -> None:
+        """Forget the channels and groups of this process."""
+        self._begin()
+
+    async def close(self) -> None:
+        """Stop listening."""
+        listener, self._listener = self._listener, None
+        if listener is not None and self._loop is asyncio.get_running_loop():
+            listener.cancel()
+            await asyncio.gather(listener, return_exceptions=True)
+        self._heard.clear()
+
+    def _is_ours(self, channel: str) -> bool:
+        return "!" in channel and channel.partition("!")[0].endswith(f".{self._process}")
+
+    # Inboxes
+
+    def _loop_of_readers(self) -> asyncio.AbstractEventLoop:
+        if self._loop is None or self._loop.is_closed():
+            self._adopt()
+        assert self._loop is not None
+        return self._loop
+
+    def _adopt(self) -> None:
+        """Belong to the running loop; what belonged to a former one has ended with it."""
+        running = asyncio.get_running_loop()
+        if self._loop is not running:
+            self._loop, self._listener = running, None
+            self._begin()
+
+    def _inbox(self, channel: str) -> _Inbox:
+        now = time.monotonic()
+        if now - self._swept_at > self.expiry:
+            self._swept_at = now
+            for name, inbox in list(self._inboxes.items()):
+                if inbox.waiting and inbox.waiting[-1][0] <= now:
+                    inbox.take()
+                    self._drop_if_unused(name)
+        return self._inboxes.setdefault(channel, _Inbox())
+
+    def _drop_if_unused(self, channel: str) -> None:
+        inbox = self._inboxes.get(channel)
+        if inbox is not None and not (inbox.readers or inbox.groups or inbox.waiting):
+            del self._inboxes[channel]
+
+    def _put(self, channel: str, message: Message) -> None:
+        inbox = self._inbox(channel)
+        if len(inbox.waiting) >= self.get_capacity(channel):
+            raise ChannelFull(channel)
+        inbox.put(message, self.expiry)
+
+    def _put_or_say(self, channel: str, message: Message) -> None:
+        try:
+            self._put(channel, message)
+        except ChannelFull:
+            logger.warning("a message to a channel of this process was dropped, since its reader is far behind")
+
+    def _put_in_group(self, channel: str, message: Mapping[str, Any]) -> None:
+        """Deliver to a member; where too many wait, one message that says so takes the place of all."""
+        inbox = self._inbox(channel)
+        if len(inbox.waiting) >= self.get_capacity(channel):
+            inbox.waiting.clear()
+            message = {"type": AGAIN}
+        inbox.put(dict(message), self.expiry)
+
+    # Listening
+
+    async def _listen(self) -> None:
+        delay = FIRST_DELAY
+        while True:
+            try:
+                parameters = listening_parameters()
+                async with await psycopg.AsyncConnection.connect(**parameters) as connection:
+                    await connection.execute(f"LISTEN {WIRE}")
+                    delay = FIRST_DELAY
+                    self._heard.set()
+                    # Whoever joined before may have missed something.
+                    for channel in {one for members in self._groups.values() for one in members}:
+                        self._put_in_group(channel, {"type": AGAIN})
+                    await self._hear(connection)
+            except (psycopg.Error, OSError, TimeoutError) as error:
+                # Without its message, which may name a host and a user.
+                logger.warning("notices of changes are not heard: %s; trying again", type(error).__name__)
+            finally:
+                self._heard.clear()
+            await asyncio.sleep(delay * random.uniform(0.5, 1.0))  # noqa: S311  (spreads load, keeps no secret)
+            delay = min(delay * 2, LONGEST_DELAY)
+
+    async def _hear(self, connection: psycopg.AsyncConnection[Any]) -> None:
+        while True:
+            async for notice in connection.notifies(timeout=PROBE_SECONDS):
+                self._deliver(notice.payload)
+            await asyncio.wait_for(connection.execute("SELECT 1"), PROBE_PATIENCE)
+
+    def _deliver(self, payload: str) -> None:
+        found = read(payload)
+        if found is None:
+            logger.warning("a notice that is none of ours was passed over")
+            return
+        to, name, message = found
+        if to == "g":
+            for channel in tuple(self._groups.get(name, ())):
+                self._put_in_group(channel, message)
+        elif self._is_ours(name):
+            self._put_or_say(name, message)
