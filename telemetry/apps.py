@@ -22,6 +22,7 @@ class TelemetryConfig(AppConfig):
         add_recorder(MetricsRecorder())
         add_listener(count_stored)
         _record_turns()
+        _observe_recalls()
         announce(_register_purge_targets)
         announce_parts(_register_archive_parts)
 
@@ -32,6 +33,21 @@ def _record_turns() -> None:
     from telemetry.services.pruning import remove_outdated
 
     add_remover("turn_events", remove_outdated)
+
+
+def _observe_recalls() -> None:
+    """Keep how recalls went, compare profiles, and let the tuner look every hour."""
+    from memory.ports.profile_choice import add_chooser
+    from memory.ports.recorder import add_recorder
+    from memory.ports.removers import add_remover
+    from memory.services.jobs import HOUR, OURS, Plan, add_plan
+    from telemetry.services.experiments import choose
+    from telemetry.services.observing import RecallRecorder, remove_observations
+
+    add_recorder(RecallRecorder())
+    add_chooser(choose)
+    add_remover("recall_observations", remove_observations)
+    add_plan(Plan(f"{OURS}tuner of recall", "telemetry.tasks.tune_recall", minutes=HOUR))
 
 
 def _register_purge_targets() -> None:

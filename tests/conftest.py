@@ -27,8 +27,9 @@ from memory.services.audit import readers
 from memory.services.health import forget_health
 from runtime.postgres.cluster import Cluster
 from runtime.postgres.provision import provision
-from telemetry.services import recording
+from telemetry.services import observing, recording
 from telemetry.services.buffer import TurnBuffer
+from telemetry.services.experiments import running
 from telemetry.services.score_card import forget_score_cards
 from tests.environment import HOME
 
@@ -105,6 +106,8 @@ def fresh_process_state(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(reinforcement, "_counter", counter)
     monkeypatch.setattr(readers, "_counter", readers.ReadCounter(writes_itself=False))
     monkeypatch.setattr(outbound, "_log", outbound.OutboundLog(writes_itself=False))
+    monkeypatch.setattr(observing, "_log", observing.RecallLog(writes_itself=False))
+    running.forget()
     monkeypatch.setattr(recording, "_buffer", TurnBuffer(writes_itself=False))
     for alias in ("default", "agent_keys", "logins"):
         caches[alias].clear()

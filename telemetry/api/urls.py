@@ -4,9 +4,24 @@ from __future__ import annotations
 
 from django.urls import URLPattern, path
 
-from telemetry.api.views import score_card
+from telemetry.api.views import experiments, feedback, recall_quality, score_card
 
 app_name = "telemetry-api"
 urlpatterns: list[URLPattern] = [
     path("telemetry/score-card", score_card.ScoreCardView.as_view(), name="score-card"),
+    path("recalls/<str:recall_id>/feedback", feedback.FeedbackView.as_view(), name="feedback"),
+    path("telemetry/recall", recall_quality.RecallQualityView.as_view(), name="recall-quality"),
+    path("telemetry/recall/slow", recall_quality.SlowRecallsView.as_view(), name="slow-recalls"),
+    path("telemetry/recall/<str:recall_id>/explain", recall_quality.ExplainRecallView.as_view(), name="explain-recall"),
+    path("telemetry/experiments", experiments.ExperimentsView.as_view(), name="experiments"),
+    path("telemetry/experiments/<str:experiment_id>", experiments.ExperimentView.as_view(), name="experiment"),
+    path(
+        "telemetry/experiments/<str:experiment_id>/end", experiments.EndExperimentView.as_view(), name="end-experiment"
+    ),
+    path("telemetry/tuner/changes", recall_quality.TunerChangesView.as_view(), name="tuner-changes"),
+    path(
+        "telemetry/tuner/changes/<str:change_id>/undo",
+        recall_quality.UndoTunerChangeView.as_view(),
+        name="undo-tuner-change",
+    ),
 ]

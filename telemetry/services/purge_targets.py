@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from dataclasses import replace
 from typing import Final
+from uuid import UUID
 
-from memory.services.purge.agent_parts import add_agent_part, add_said, rows_of_agent
+from memory.services.purge.agent_parts import AgentPart, add_agent_part, add_said, rows_of_agent
 from memory.services.purge.caches import register_cache
 from memory.services.purge.registry import Phase, register
 from memory.services.purge.tables import TableTarget
@@ -22,7 +23,8 @@ from telemetry.models import (
     TunerState,
     TurnEvent,
 )
-from telemetry.services import recording
+from telemetry.services import observing, recording
+from telemetry.services.experiments import running
 from telemetry.services.pruning import erase_of_agent
 from telemetry.services.score_card import forget_score_cards
 
@@ -46,6 +48,18 @@ def register_targets() -> None:
     for table in TABLES:
         register(table, phase=Phase.APPS)
     add_agent_part(replace(rows_of_agent("turn_events", TurnEvent), erase=erase_of_agent))
+    add_agent_part(rows_of_agent("recall_observations", RecallObservation))
+    add_agent_part(AgentPart("recall_feedback", _feedback_count, _erase_feedback))
+    register_cache("waiting observations", observing.forget)
+    register_cache("experiments", running.forget)
     register_cache("score cards", forget_score_cards)
     register_cache("waiting turn events", recording.forget)
     add_said(TurnEvent)
+
+
+def _feedback_count(agent_id: UUID) -> int:
+    return RecallFeedback.objects.filter(caller=agent_id).count()
+
+
+def _erase_feedback(agent_id: UUID) -> int:
+    return int(RecallFeedback.objects.filter(caller=agent_id).delete()[0])
