@@ -23,6 +23,7 @@ class TelemetryConfig(AppConfig):
         add_listener(count_stored)
         _record_turns()
         _observe_recalls()
+        _count_costs()
         announce(_register_purge_targets)
         announce_parts(_register_archive_parts)
 
@@ -48,6 +49,19 @@ def _observe_recalls() -> None:
     add_chooser(choose)
     add_remover("recall_observations", remove_observations)
     add_plan(Plan(f"{OURS}tuner of recall", "telemetry.tasks.tune_recall", minutes=HOUR))
+
+
+def _count_costs() -> None:
+    """Count calls of models and hold budgets."""
+    from memory.ports.allowance import add_allowance
+    from memory.ports.recorder import add_recorder
+    from memory.ports.removers import add_remover
+    from telemetry.services.costs.retention import remove_usage
+    from telemetry.services.costs.spending import UsageRecorder, require
+
+    add_recorder(UsageRecorder())
+    add_allowance(require)
+    add_remover("model_usage", remove_usage)
 
 
 def _register_purge_targets() -> None:

@@ -29,6 +29,7 @@ from runtime.postgres.cluster import Cluster
 from runtime.postgres.provision import provision
 from telemetry.services import observing, recording
 from telemetry.services.buffer import TurnBuffer
+from telemetry.services.costs import spending
 from telemetry.services.experiments import running
 from telemetry.services.score_card import forget_score_cards
 from tests.environment import HOME
@@ -106,6 +107,7 @@ def fresh_process_state(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(reinforcement, "_counter", counter)
     monkeypatch.setattr(readers, "_counter", readers.ReadCounter(writes_itself=False))
     monkeypatch.setattr(outbound, "_log", outbound.OutboundLog(writes_itself=False))
+    monkeypatch.setattr(spending, "_spending", spending.Spending(writes_itself=False))
     monkeypatch.setattr(observing, "_log", observing.RecallLog(writes_itself=False))
     running.forget()
     monkeypatch.setattr(recording, "_buffer", TurnBuffer(writes_itself=False))

@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from config.settings import database as _database
+from config.settings import prices
 from config.settings.env import Environment, SettingError
 from config.settings.logs import logging_configuration
 from config.settings.secrets import kept_secret
@@ -289,6 +290,32 @@ METRICS_DIRECTORY = env.path(
     shown="`metrics` in the cache directory",
     meaning="Directory in which the processes that `up` starts share what they count for `/metrics`, each installation "
     "in a directory of its own there, emptied at each start. On this machine; never shared between containers.",
+)
+
+MODEL_PRICES = prices.model_prices(
+    env.mapping(
+        "MODEL_PRICES",
+        meaning="What models cost: per model, or per `provider/model`, an object with `input` and `output` per million "
+        "tokens and `call` for each call, in the currency of PRICE_CURRENCY, at most six decimal places. A model "
+        "elsewhere that is missing here is shown as unpriced, and no budget stops it.",
+    )
+)
+PRICE_CURRENCY = prices.currency(
+    env.string("PRICE_CURRENCY", "USD", meaning="Currency of MODEL_PRICES and of all budgets, three capital letters.")
+)
+BUDGET_SOFT, BUDGET_HARD = prices.default_budget(
+    soft=env.string(
+        "BUDGET_SOFT",
+        "0",
+        meaning="What models may cost an owner within a month (UTC) before that is warned of, for owners without a "
+        "budget of the month of their own. 0: none.",
+    ),
+    hard=env.string(
+        "BUDGET_HARD",
+        "0",
+        meaning="What models may cost an owner within a month (UTC), for owners without a budget of the month of their "
+        "own; from then on no model is asked that costs. 0: none.",
+    ),
 )
 
 env.section("Jobs and limits")

@@ -240,7 +240,7 @@ def _judged(query: Query, profile: RecallProfile, answer: Recalled) -> Recalled:
             replace(hits[one], reasons={**hits[one].reasons, **judged.reasons(one)})
             for one in judged.order[: profile.limit]
         ],
-        degraded=[*answer.degraded, *judged.degraded],
+        degraded=list(dict.fromkeys([*answer.degraded, *judged.degraded])),
     )
 
 

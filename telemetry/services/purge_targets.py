@@ -24,6 +24,7 @@ from telemetry.models import (
     TurnEvent,
 )
 from telemetry.services import observing, recording
+from telemetry.services.costs import spending
 from telemetry.services.experiments import running
 from telemetry.services.pruning import erase_of_agent
 from telemetry.services.score_card import forget_score_cards
@@ -48,8 +49,11 @@ def register_targets() -> None:
     for table in TABLES:
         register(table, phase=Phase.APPS)
     add_agent_part(replace(rows_of_agent("turn_events", TurnEvent), erase=erase_of_agent))
+    add_agent_part(rows_of_agent("model_usage", ModelUsage))
+    add_agent_part(rows_of_agent("budgets", Budget))
     add_agent_part(rows_of_agent("recall_observations", RecallObservation))
     add_agent_part(AgentPart("recall_feedback", _feedback_count, _erase_feedback))
+    register_cache("spending", spending.forget)
     register_cache("waiting observations", observing.forget)
     register_cache("experiments", running.forget)
     register_cache("score cards", forget_score_cards)

@@ -87,6 +87,7 @@ READS: Final = frozenset(
         "community",
         "compressions",
         "context",
+        "coverage",
         "dependencies",
         "edges",
         "entities",

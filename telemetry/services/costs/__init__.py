@@ -1,0 +1,1 @@
+"""What models cost: recording calls, budgets, and reports about both."""
