@@ -22,6 +22,7 @@ class TelemetryConfig(AppConfig):
         add_recorder(MetricsRecorder())
         add_listener(count_stored)
         _record_turns()
+        _make_vectors()
         _observe_recalls()
         _count_costs()
         announce(_register_purge_targets)
@@ -34,6 +35,21 @@ def _record_turns() -> None:
     from telemetry.services.pruning import remove_outdated
 
     add_remover("turn_events", remove_outdated)
+
+
+def _make_vectors() -> None:
+    """Let workers make the vectors of requests that a report has missed."""
+    from datetime import datetime
+    from uuid import UUID
+
+    from memory.ports.due_jobs import Done, add_job
+
+    def fill(*, owner_id: UUID, at: datetime) -> Done:
+        from telemetry.services.request_vectors import fill_vectors
+
+        return fill_vectors(owner_id=owner_id, at=at)
+
+    add_job("request_vectors", fill)
 
 
 def _observe_recalls() -> None:

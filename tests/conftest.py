@@ -31,6 +31,7 @@ from telemetry.services import observing, recording
 from telemetry.services.buffer import TurnBuffer
 from telemetry.services.costs import spending
 from telemetry.services.experiments import running
+from telemetry.services.report_cache import reports
 from telemetry.services.score_card import forget_score_cards
 from tests.environment import HOME
 
@@ -110,6 +111,7 @@ def fresh_process_state(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(spending, "_spending", spending.Spending(writes_itself=False))
     monkeypatch.setattr(observing, "_log", observing.RecallLog(writes_itself=False))
     running.forget()
+    reports.forget()
     monkeypatch.setattr(recording, "_buffer", TurnBuffer(writes_itself=False))
     for alias in ("default", "agent_keys", "logins"):
         caches[alias].clear()

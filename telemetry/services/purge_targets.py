@@ -27,6 +27,7 @@ from telemetry.services import observing, recording
 from telemetry.services.costs import spending
 from telemetry.services.experiments import running
 from telemetry.services.pruning import erase_of_agent
+from telemetry.services.report_cache import reports
 from telemetry.services.score_card import forget_score_cards
 
 TABLES: Final = (
@@ -56,6 +57,7 @@ def register_targets() -> None:
     register_cache("spending", spending.forget)
     register_cache("waiting observations", observing.forget)
     register_cache("experiments", running.forget)
+    register_cache("coverage reports", reports.forget)
     register_cache("score cards", forget_score_cards)
     register_cache("waiting turn events", recording.forget)
     add_said(TurnEvent)
