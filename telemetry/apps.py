@@ -13,20 +13,37 @@ class TelemetryConfig(AppConfig):
 
     def ready(self) -> None:
         """Announce what a purge, an archive and a page need to know of this app."""
-        from memory.ports.recorder import add_recorder
-        from memory.ports.stored import add_listener
         from memory.services.archive.registry import announce_parts
         from memory.services.purge.registry import announce
-        from telemetry.metrics.recorder import MetricsRecorder, count_stored
 
-        add_recorder(MetricsRecorder())
-        add_listener(count_stored)
+        _count()
+        _trace()
         _record_turns()
         _make_vectors()
         _observe_recalls()
         _count_costs()
         announce(_register_purge_targets)
         announce_parts(_register_archive_parts)
+
+
+def _count() -> None:
+    """Count what happens, for a collector of metrics."""
+    from memory.ports.recorder import add_recorder
+    from memory.ports.stored import add_listener
+    from telemetry.metrics.recorder import MetricsRecorder, count_stored
+
+    add_recorder(MetricsRecorder())
+    add_listener(count_stored)
+
+
+def _trace() -> None:
+    """Have spans made where the operator has switched traces on."""
+    from django.conf import settings
+
+    if settings.TRACING != "off":
+        from telemetry.metrics.tracing import install
+
+        install()
 
 
 def _record_turns() -> None:

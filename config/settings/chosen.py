@@ -9,6 +9,7 @@ from config.settings import prices
 from config.settings.env import Environment, SettingError
 from config.settings.logs import logging_configuration
 from config.settings.secrets import kept_secret
+from config.settings.tracing import traces_address
 from runtime import paths
 
 BASE_DIR = Path(__file__).resolve().parent.parent.parent
@@ -151,6 +152,13 @@ DATABASES = {
     "default": _database.connection(_app, pool=_pool if USE_POOL else None),
     "schema": _database.connection(_schema, pool=None),
 }
+_live_url = env.string(
+    "LIVE_DATABASE_URL",
+    meaning="The same database without a pooler in between, as the application role, for hearing of changes (LISTEN). "
+    "Needed only where DATABASE_URL leads to PgBouncer in transaction mode.",
+    secret=True,
+)
+LIVE_DATABASE = _database.from_url(_live_url) if _live_url else None
 DATABASE_ROUTERS = ["config.routers.SchemaRouter"]
 DEFAULT_AUTO_FIELD = "django.db.models.BigAutoField"
 
@@ -291,6 +299,26 @@ METRICS_DIRECTORY = env.path(
     meaning="Directory in which the processes that `up` starts share what they count for `/metrics`, each installation "
     "in a directory of its own there, emptied at each start. On this machine; never shared between containers.",
 )
+TRACING = env.choice(
+    "TRACING",
+    "off",
+    ("off", "otlp"),
+    meaning="Send spans of requests, recalls, calls of models and jobs to a collector, without content. `otlp` needs "
+    "the packages of requirements/tracing.txt.",
+)
+_collector = env.string(
+    "OTEL_EXPORTER_OTLP_ENDPOINT",
+    meaning="Address of a collector that takes OTLP over HTTP, up to and without `/v1/traces`.",
+)
+_traces = env.string(
+    "OTEL_EXPORTER_OTLP_TRACES_ENDPOINT", meaning="Whole address for traces, instead of the one above."
+)
+TRACES_HEADERS = env.string(
+    "OTEL_EXPORTER_OTLP_HEADERS",
+    meaning="Headers for the collector, such as a key of it: `name=value`, separated by commas.",
+    secret=True,
+)
+TRACES_ADDRESS = traces_address(_collector, _traces) if TRACING == "otlp" else ""
 
 MODEL_PRICES = prices.model_prices(
     env.mapping(

@@ -31,6 +31,7 @@ MIDDLEWARE = [
     "config.request_ids.request_ids",
     "config.probes.probes",
     "telemetry.metrics.middleware.counted_requests",
+    "telemetry.metrics.traced_requests.traced_requests",
     "django.middleware.security.SecurityMiddleware",
     "whitenoise.middleware.WhiteNoiseMiddleware",
     "csp.middleware.CSPMiddleware",

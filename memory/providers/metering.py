@@ -17,6 +17,7 @@ from typing import Any, Final, TypeVar
 from memory.ports.allowance import Intended, require_allowance
 from memory.ports.outbound import present_behalf
 from memory.ports.recorder import ModelCalled, model_called
+from memory.ports.tracing import span
 from memory.providers.outbound.recording import LONGEST_COMPONENT
 
 T = TypeVar("T")
@@ -79,7 +80,7 @@ def metered(asked: Asked, call: Callable[[], T], *, texts: Sequence[str]) -> T:
         call: the call; what it notes with `note_sent` and `note_answered` counts.
         texts: what tokens are estimated from where an answered call has noted nothing.
     """
-    with _counting() as count:
+    with _counting() as count, span("model.call", kind=asked.kind, provider=asked.provider, model=asked.model):
         began = time.perf_counter()
         ok = False
         try:

@@ -38,6 +38,10 @@ class PerProcess(Generic[T]):
                 self._made = self._make()
             return self._made
 
+    def made(self) -> T | None:
+        """Give the resource when there is one, without making it."""
+        return self._made
+
     def take(self) -> T | None:
         """Give up the resource, when there is one, so that the caller can close it; the next `get` makes another."""
         with self._lock:

@@ -42,11 +42,12 @@ _current: ContextVar[Stopwatch | None] = ContextVar("loci_stopwatch", default=No
 
 @contextmanager
 def timed() -> Iterator[Stopwatch]:
-    """Time the stages of the block."""
+    """Time the stages of the block, and show it as a span."""
     watch = Stopwatch()
     token = _current.set(watch)
     try:
-        yield watch
+        with span("recall"):
+            yield watch
     finally:
         _current.reset(token)
 

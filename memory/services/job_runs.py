@@ -11,6 +11,7 @@ from typing import TypeVar
 
 from memory.ports.recorder import JobRan, job_ran
 from memory.ports.request_id import accepted_request_id, request_id
+from memory.ports.tracing import span
 from memory.services.gathering import write_gathered
 
 logger = logging.getLogger(__name__)
@@ -38,7 +39,7 @@ def run_job(name: str, job: Callable[[], T], *, follows: str = "") -> T:
     Raises:
         JobError: the job failed.
     """
-    with request_id(accepted_request_id(follows)):
+    with request_id(accepted_request_id(follows)), span("job", job=name):
         began, well = perf_counter(), False
         counts: dict[str, int] = {}
         try:

@@ -9,7 +9,6 @@ import psutil
 import pytest
 from prometheus_client.parser import text_string_to_metric_families as families
 
-from tests.integration.operations.conftest import installation, running  # noqa: F401  (fixtures)
 from tests.integration.operations.installation import Installation, printed_key
 from tests.integration.operations.test_planted_text import needles, word
 
@@ -41,7 +40,7 @@ def files(installation: Installation) -> list[Path]:
     return sorted((installation.home / "cache" / "metrics").rglob("*.db"))
 
 
-def test_web_and_worker_count_together(running: Installation) -> None:  # noqa: F811
+def test_web_and_worker_count_together(running: Installation) -> None:
     running.wait_for(lambda: total(scraped(running), "loci_job_runs_total", outcome="ok") > 0, "a job to be counted")
     text = scraped(running)
     assert total(text, "loci_http_requests_total", route="/metrics") > 0
@@ -52,7 +51,7 @@ def test_web_and_worker_count_together(running: Installation) -> None:  # noqa: 
     assert all(path.stat().st_mode & 0o002 == 0 for path in files(running))
 
 
-def test_nothing_that_was_said_is_told(running: Installation) -> None:  # noqa: F811
+def test_nothing_that_was_said_is_told(running: Installation) -> None:
     words = {place: word(place) for place in ("text", "tag", "source", "speaker", "session", "agent", "query", "path")}
     made = running.run("agent", "create", words["agent"], "--label", words["agent"])
     assert made.returncode == 0, made.stderr
@@ -76,7 +75,7 @@ def test_nothing_that_was_said_is_told(running: Installation) -> None:  # noqa: 
     assert body["id"] not in scraped(running)
 
 
-def test_counts_do_not_go_back_when_a_process_is_replaced(installation: Installation) -> None:  # noqa: F811
+def test_counts_do_not_go_back_when_a_process_is_replaced(installation: Installation) -> None:
     key = printed_key(installation.start())
     for _ in range(3):
         assert installation.ask("stats", key=key)[0] == 200
