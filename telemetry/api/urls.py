@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from django.urls import URLPattern, path
 
-from telemetry.api.views import experiments, feedback, recall_quality, score_card
+from telemetry.api.views import events, experiments, feedback, recall_quality, score_card
 
 app_name = "telemetry-api"
 urlpatterns: list[URLPattern] = [
+    path("telemetry/pipeline-coverage/events", events.EventsView.as_view(), name="turn-events"),
+    path("telemetry/pipeline-coverage/test-mode", events.TestModeView.as_view(), name="test-mode"),
     path("telemetry/score-card", score_card.ScoreCardView.as_view(), name="score-card"),
     path("recalls/<str:recall_id>/feedback", feedback.FeedbackView.as_view(), name="feedback"),
     path("telemetry/recall", recall_quality.RecallQualityView.as_view(), name="recall-quality"),

@@ -1,8 +1,8 @@
 """Turn events that wait in the process and are written in batches by one thread.
 
 At most one batch waits, what is being written included, so that a killed process loses no more than that. Whoever
-records when there is no room waits a moment for some; while the database stays away, nobody waits, and what does not fit
-is lost and counted.
+records when there is no room waits a moment for some; while the database stays away, nobody waits, and what does not
+fit is lost and counted.
 """
 
 from __future__ import annotations

@@ -55,7 +55,7 @@ class TurnDraft:
         timestamp: when the turn began: seconds since 1970, ISO 8601 text, or a datetime; now when left out.
         matched_spoke: the part of the agent that the request was handed to, `direct` when none.
         delegations: the parts that had a share in it, at most 32.
-        outcome: `completed`, `failed` or `timeout`.
+        outcome, outcome_status: `completed`, `failed` or `timeout`, under either name; `completed` when left out.
         tool_call_count: how many tools were called.
         duration_ms: how long it took, in milliseconds.
         extra: a JSON object of at most 4 KiB.
@@ -67,7 +67,8 @@ class TurnDraft:
     timestamp: object = None
     matched_spoke: object = None
     delegations: object = ()
-    outcome: object = Outcome.COMPLETED.value
+    outcome: object = None
+    outcome_status: object = None
     tool_call_count: object = 0
     duration_ms: object = 0
     extra: object = None
@@ -76,8 +77,10 @@ class TurnDraft:
 
 @dataclass(frozen=True, slots=True)
 class Turn:
-    """A checked turn. `details` is the JSON of delegations, extra and id, made when it came: what changes later, changes
-    nothing of it. `notes` say what was not taken as it came.
+    """A checked turn.
+
+    `details` is the JSON of delegations, extra and id, made when it came, so that nothing changes it later. `notes` say
+    what was not taken as it came.
     """
 
     id: str | None
@@ -115,7 +118,7 @@ def checked_turn(draft: TurnDraft, *, at: datetime) -> Turn:
         request=request,
         spoke=_spoke(draft.matched_spoke),
         details=_details(draft, event_id),
-        outcome=_outcome(draft.outcome),
+        outcome=_outcome(draft),
         tool_call_count=_tool_call_count(draft.tool_call_count),
         duration_ms=_duration(draft.duration_ms),
         notes=tuple(notes),
@@ -232,9 +235,19 @@ def _json(value: Any) -> str:
     return json.dumps(value, ensure_ascii=False, allow_nan=False, separators=(",", ":"), sort_keys=True)
 
 
-def _outcome(value: object) -> str:
-    if isinstance(value, str) and value in Outcome.values:
-        return str(value)
+def _outcome(draft: TurnDraft) -> str:
+    given = {str(one): one for one in (draft.outcome, draft.outcome_status) if one is not None}
+    if len(given) > 1:
+        raise InvalidInput(
+            "'outcome' and 'outcome_status' are two names of one thing. Send one.",
+            code="outcome.invalid",
+            field="outcome_status",
+        )
+    if not given:
+        return Outcome.COMPLETED.value
+    word, value = given.popitem()
+    if isinstance(value, str) and word in Outcome.values:
+        return word
     raise InvalidInput(
         f"'outcome' is one of {', '.join(Outcome.values)}.",
         code="outcome.invalid",
@@ -268,9 +281,6 @@ def _duration(value: object) -> int:
 
 
 def _whole(value: object, field: str) -> int:
-    """Take a whole number; one with nothing behind its point is one too, as some writers of JSON make them."""
-    if isinstance(value, float) and value.is_integer():
-        return int(value)
     if isinstance(value, bool) or not isinstance(value, int):
         raise InvalidInput(f"'{field}' is a whole number.", code="field.type", field=field)
     return value

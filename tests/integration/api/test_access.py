@@ -153,6 +153,10 @@ ENDPOINTS: list[Entry] = [
     ("post", "/groups", {"kind": "squad", "name": "new"}, Permission.AGENTS),
     ("put", "/groups/{group}/members/{agent}", None, Permission.AGENTS),
     ("delete", "/groups/{group}/members/{agent}", None, Permission.AGENTS),
+    ("get", "/telemetry/pipeline-coverage/events", None, Permission.TELEMETRY_READ),
+    ("post", "/telemetry/pipeline-coverage/events", {"request": "x"}, Permission.TELEMETRY_WRITE),
+    ("get", "/telemetry/pipeline-coverage/test-mode", None, Permission.TELEMETRY_READ),
+    ("post", "/telemetry/pipeline-coverage/test-mode", {"enabled": True}, Permission.SETTINGS),
 ]
 # What no agent may do, whatever its key allows.
 PERSONS_ONLY = {("put", "/agents/{agent}/trust"), ("post", "/memories/{memory}/reveal")}
@@ -161,7 +165,7 @@ READS_TOO = [("get", "/export"), ("get", "/archive"), ("post", "/snapshots")]
 # Open to everybody, or to whoever has a token; tested on their own.
 PUBLIC = {"health", "purges/<str:purge_id>/receipt"}
 WITH_ID = [entry for entry in ENDPOINTS if "{" in entry[1]]
-WITHOUT_MEMORY = ("/access-log", "/outbound", "/settings", "/agents", "/keys", "/groups", "/purges")
+WITHOUT_MEMORY = ("/access-log", "/outbound", "/settings", "/agents", "/keys", "/groups", "/purges", "/telemetry")
 
 every_endpoint = pytest.mark.parametrize(
     ("method", "path", "body", "permission"), ENDPOINTS, ids=[f"{m} {p}" for m, p, _, _ in ENDPOINTS]

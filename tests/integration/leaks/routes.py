@@ -63,6 +63,7 @@ BODIES: Mapping[str, Any] = {
     "change_profile": {"limit": 7},
     "link_memories": {"target": "{summary}"},
     "add_relation": {"source": "{entity}", "label": "likes", "target": "{second}"},
+    "record_turn_events": {"request": f"A {LURE}."},
 }
 # Actions that take a whole file: here they are sent none, and must refuse it; `tests/integration/archive` sends some.
 TAKES_FILE = frozenset({"import_archive", "restore_snapshot"})

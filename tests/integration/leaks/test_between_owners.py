@@ -20,7 +20,7 @@ from memory.services.consolidation.runner import run_consolidation
 from memory.services.due_work import JOBS
 from memory.services.keys.rotation import begin_rotation
 from memory.services.suggestions import completed, completions, corrected
-from tests.apps import ours
+from tests.apps import APPS, ours
 from tests.integration.leaks.asking import Answer, answer_of, leaks, send
 from tests.integration.leaks.routes import Route, routes
 from tests.integration.leaks.world import LURE, MARKS, SCOPES, STEM, World, undone
@@ -108,15 +108,19 @@ CALLS: dict[tuple[str, str], list[str]] = {
     ("keys", "verify"): ["--all"],
     ("memory", "purge"): ["--expired"],
     ("memory", "restore"): ["{memory}"],
+    ("telemetry", "events"): [],
+    ("telemetry", "prune"): [],
+    ("telemetry", "status"): [],
+    ("telemetry", "test-mode"): ["on"],
 }
 
 
 def actions_with_owner() -> Iterator[tuple[str, str]]:
     """List every action of every command of this project that takes `--owner`."""
     for name, app in get_commands().items():
-        if app != "memory" or name in ("test", "migrate"):
+        if app not in APPS or name in ("test", "migrate"):
             continue
-        parser = load_command_class("memory", name).create_parser("manage.py", name)
+        parser = load_command_class(app, name).create_parser("manage.py", name)
         inner = [action.choices for action in parser._actions if isinstance(action.choices, dict)]
         parsers = {"": parser, **(inner[0] if inner else {})}
         for action, one in parsers.items():

@@ -26,6 +26,8 @@ from memory.services.purge.partial_requests import PartialRequest, begin_partial
 from memory.services.purge.runner import run_purge
 from memory.services.remember import remember
 from memory.services.review_decisions import reject
+from telemetry.services.recording import record_events
+from telemetry.services.turn_drafts import TurnDraft
 from tests.integration.api.conftest import Client, bearing, client_of
 from tests.integration.consolidation.reviewing import fact, opened
 
@@ -133,6 +135,12 @@ def make_world() -> World:
         rows[scope] |= {**group_rows, "key": str(key.key_id), "scope": written[scope]}
     own = create_key(actor=other, agent_id=stranger.agent_id, label=f"{MARKS['foreign']} label")  # type: ignore[arg-type]
     foreign |= {"group": str(elsewhere), "agent": str(stranger.agent_id), "key": str(own.key_id), "scope": "owner"}
+    for asked, mark in ((insider, MARKS["admin"]), (stranger, MARKS["foreign"])):
+        turn = TurnDraft(
+            request=f"{mark}request for a {LURE}", matched_spoke=f"{mark}spoke", delegations=[f"{mark}part"],
+            extra={f"{mark}extra": f"{mark}detail"}, id=f"{mark}event",
+        )  # fmt: skip
+        record_events(actor=asked, events=[turn])
     purged, purged_elsewhere = purge_one(owner), purge_one(other)
     for scope in SCOPES:
         rows[scope] |= purged
