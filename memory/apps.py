@@ -34,6 +34,7 @@ class MemoryConfig(AppConfig):
         add_announcer(notices.announce)
         logins.connect()
         sign_ins.connect()
+        _check_live_pages()
 
 
 def _register_purge_targets() -> None:
@@ -47,6 +48,18 @@ def _register_sockets() -> None:
     from memory.services.purge.caches import register_cache
 
     register_cache("live sockets", open_sockets.judge_owner)
+
+
+def _check_live_pages() -> None:
+    from memory.services.added_checks import add_check
+    from memory.services.findings import Finding
+
+    def look() -> Finding:
+        from memory.live.state import live_finding
+
+        return live_finding()
+
+    add_check("live", look)
 
 
 def _register_archive_parts() -> None:

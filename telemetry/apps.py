@@ -22,6 +22,7 @@ class TelemetryConfig(AppConfig):
         _make_vectors()
         _observe_recalls()
         _count_costs()
+        _check_writer()
         announce(_register_purge_targets)
         announce_parts(_register_archive_parts)
 
@@ -95,6 +96,19 @@ def _count_costs() -> None:
     add_recorder(UsageRecorder())
     add_allowance(require)
     add_remover("model_usage", remove_usage)
+
+
+def _check_writer() -> None:
+    """Say in the installation's health when turn events are not written."""
+    from memory.services.added_checks import add_check
+    from memory.services.findings import Finding
+
+    def look() -> Finding:
+        from telemetry.services.health_checks import writer_finding
+
+        return writer_finding()
+
+    add_check("turn events", look)
 
 
 def _register_purge_targets() -> None:

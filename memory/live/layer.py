@@ -94,6 +94,11 @@ class NotifyLayer(BaseChannelLayer):  # type: ignore[misc]
         self._heard = asyncio.Event()
         self._swept_at = time.monotonic()
 
+    @property
+    def hears(self) -> bool:
+        """Tell whether notices are heard now; from any thread."""
+        return self._heard.is_set()
+
     # Sending
 
     async def send(self, channel: str, message: Message) -> None:

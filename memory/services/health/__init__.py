@@ -5,9 +5,9 @@ Nothing here loads a model, asks a provider or opens a text, and nothing that is
 
 from __future__ import annotations
 
+from memory.services.added_checks import add_check, remove_check
 from memory.services.health.places import RESTORE_VAULT
 from memory.services.health.providers import embedder_finding
-from memory.services.health.registry import add_check, remove_check
 from memory.services.health.report import (
     forget_health,
     health,

@@ -10,11 +10,11 @@ from typing import Any, Final
 from django.conf import settings
 from django.db import DatabaseError, InterfaceError
 
+from memory.services.added_checks import added_findings
 from memory.services.findings import Finding, Status, worst
 from memory.services.health.database import schema_finding, server_and_role
 from memory.services.health.places import disk_finding, keys_finding, memory_switch_finding
 from memory.services.health.providers import language_model_finding, of_embedder, reranker_finding
-from memory.services.health.registry import added_findings
 from memory.services.health.work import Work, waiting_work, work_findings
 
 KEPT_SECONDS: Final = 1.0

@@ -111,9 +111,13 @@ def _queue(work: Work) -> Finding:
     name, moment = "queue", now()
     if work.oldest_task is not None and moment - work.oldest_task > TASKS_LATE:
         minutes = int((moment - work.oldest_task).total_seconds() // 60)
-        detail = f"{work.tasks} tasks wait, the oldest for {minutes} minutes."
+        detail = f"{_tasks(work)}, the oldest for {minutes} minutes."
         return Finding(name, "degraded", detail, "Look at the worker's log lines; raise LOCI_WORKERS if it is busy.")
-    return Finding(name, "ok", f"{work.tasks} tasks wait." if work.tasks else "No task waits.")
+    return Finding(name, "ok", f"{_tasks(work)}." if work.tasks else "No task waits.")
+
+
+def _tasks(work: Work) -> str:
+    return "1 task waits" if work.tasks == 1 else f"{work.tasks} tasks wait"
 
 
 def _consolidation(work: Work) -> Finding:

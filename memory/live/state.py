@@ -1,0 +1,24 @@
+"""Whether open pages hear of changes, as one of the checks of health."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from channels.layers import get_channel_layer
+
+from memory.live.layer import NotifyLayer
+from memory.live.sockets import open_sockets
+from memory.services.findings import Finding
+
+NAME: Final = "live"
+
+
+def live_finding() -> Finding:
+    """Tell whether this process hears notices for the pages that are open; asks nothing of anybody."""
+    layer = get_channel_layer()
+    if not len(open_sockets):
+        return Finding(NAME, "ok", "No page is open that waits for changes.")
+    if isinstance(layer, NotifyLayer) and not layer.hears:
+        detail = "Notices of changes are not heard; open pages show them when they are loaded again."
+        return Finding(NAME, "degraded", detail, "Check that DATABASE_URL, or LIVE_DATABASE_URL, leads past a pooler.")
+    return Finding(NAME, "ok", "Open pages are told of changes.")
