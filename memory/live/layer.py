@@ -18,9 +18,10 @@ from typing import Any, Final
 from uuid import uuid4
 
 import psycopg
-from channels.db import database_sync_to_async
+from asgiref.sync import sync_to_async
 from channels.exceptions import ChannelFull
 from channels.layers import BaseChannelLayer
+from django.db import close_old_connections, connection
 
 from memory.live.listening import listening_parameters
 from memory.live.notices import WIRE, notify, read, written
@@ -133,7 +134,7 @@ class NotifyLayer(BaseChannelLayer):  # type: ignore[misc]
     @staticmethod
     async def _travel(payload: str) -> None:
         # From synchronous code this runs in the caller's own thread, and so on its connection and in its transaction.
-        await database_sync_to_async(notify)(payload)
+        await sync_to_async(_notify)(payload)
 
     # Receiving
 
@@ -258,14 +259,14 @@ class NotifyLayer(BaseChannelLayer):  # type: ignore[misc]
         while True:
             try:
                 parameters = listening_parameters()
-                async with await psycopg.AsyncConnection.connect(**parameters) as connection:
-                    await connection.execute(f"LISTEN {WIRE}")
+                async with await psycopg.AsyncConnection.connect(**parameters) as listening:
+                    await listening.execute(f"LISTEN {WIRE}")
                     delay = FIRST_DELAY
                     self._heard.set()
                     # Whoever joined before may have missed something.
                     for channel in {one for members in self._groups.values() for one in members}:
                         self._put_in_group(channel, {"type": AGAIN})
-                    await self._hear(connection)
+                    await self._hear(listening)
             except (psycopg.Error, OSError, TimeoutError) as error:
                 # Without its message, which may name a host and a user.
                 logger.warning("notices of changes are not heard: %s; trying again", type(error).__name__)
@@ -274,11 +275,11 @@ class NotifyLayer(BaseChannelLayer):  # type: ignore[misc]
             await asyncio.sleep(delay * random.uniform(0.5, 1.0))  # noqa: S311  (spreads load, keeps no secret)
             delay = min(delay * 2, LONGEST_DELAY)
 
-    async def _hear(self, connection: psycopg.AsyncConnection[Any]) -> None:
+    async def _hear(self, listening: psycopg.AsyncConnection[Any]) -> None:
         while True:
-            async for notice in connection.notifies(timeout=PROBE_SECONDS):
+            async for notice in listening.notifies(timeout=PROBE_SECONDS):
                 self._deliver(notice.payload)
-            await asyncio.wait_for(connection.execute("SELECT 1"), PROBE_PATIENCE)
+            await asyncio.wait_for(listening.execute("SELECT 1"), PROBE_PATIENCE)
 
     def _deliver(self, payload: str) -> None:
         found = read(payload)
@@ -291,3 +292,14 @@ class NotifyLayer(BaseChannelLayer):  # type: ignore[misc]
                 self._put_in_group(channel, message)
         elif self._is_ours(name):
             self._put_or_say(name, message)
+
+
+def _notify(payload: str) -> None:
+    """Send a notice; outside a transaction the connection is not kept, since the thread may serve nobody else."""
+    # Asked before: closing it within a transaction would end that, which Channels' own wrapper does.
+    is_kept = connection.in_atomic_block
+    try:
+        notify(payload)
+    finally:
+        if not is_kept:
+            close_old_connections()
