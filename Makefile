@@ -20,3 +20,4 @@ doctor:
 docs:
 	python3 manage.py settings_reference
 	python3 manage.py errors_reference
+	python3 manage.py metrics_reference

@@ -30,3 +30,18 @@ class ActionSpec:
     help: str
     run: Callable[[Actor, Options, Write], None]
     add_arguments: Callable[[ArgumentParser], None] = no_arguments
+
+
+@dataclass(frozen=True, slots=True)
+class InstallationAction:
+    """An action of the command that is about the installation and no owner.
+
+    Attributes:
+        help: what it does, a few words for `--help`.
+        run: does it; writes with `memory.management.answers.answer`.
+        add_arguments: declares what it takes beside `--json`.
+    """
+
+    help: str
+    run: Callable[[Options, Write], None]
+    add_arguments: Callable[[ArgumentParser], None] = no_arguments

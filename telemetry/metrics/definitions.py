@@ -1,7 +1,8 @@
 """Every metric, declared once: its name, kind, labels and meaning.
 
 Names begin with `loci_` and end with their unit. Labels have few values, all of them words of the product or names from
-the configuration: never an owner, an agent, an id, a path or a text.
+the configuration: never an owner, an agent, an id, a path or a text. None is named `job` or `instance`, which are what
+Prometheus itself gives to what it scrapes.
 """
 
 from __future__ import annotations
@@ -150,13 +151,13 @@ MODEL_COST = _counter(
 )
 
 _group = "Background work"
-JOB_RUNS = _counter("loci_job_runs_total", "Runs of background jobs by outcome (`ok`, `failed`).", "job", "outcome")
+JOB_RUNS = _counter("loci_job_runs_total", "Runs of background jobs by outcome (`ok`, `failed`).", "task", "outcome")
 JOB_SECONDS_TAKEN = _histogram(
-    "loci_job_duration_seconds", "How long background jobs took.", "job", buckets=JOB_SECONDS
+    "loci_job_duration_seconds", "How long background jobs took.", "task", buckets=JOB_SECONDS
 )
-JOB_ROWS = _counter("loci_job_rows_total", "Rows that background jobs have done, by kind of work.", "job", "kind")
+JOB_ROWS = _counter("loci_job_rows_total", "Rows that background jobs have done, by kind of work.", "task", "kind")
 JOB_LAST_SUCCESS = _gauge(
-    "loci_job_last_success_timestamp_seconds", "When a job last ended well since the start.", "job", across="max"
+    "loci_job_last_success_timestamp_seconds", "When a job last ended well since the start.", "task", across="max"
 )
 WORKER_SEEN = _gauge(
     "loci_worker_last_seen_timestamp_seconds", "When a worker last finished looking for due work, on any machine."

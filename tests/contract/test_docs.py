@@ -15,6 +15,7 @@ from config.settings.chosen import env
 from memory.management.commands import errors_reference, settings_reference
 from memory.management.error_codes import error_codes
 from memory.services.settings_table import OWNER_SETTINGS
+from telemetry.management.commands import metrics_reference
 from tests.apps import APPS
 from tests.environment import PROJECT
 
@@ -31,7 +32,9 @@ def text(path: Path) -> str:
     return path.read_text(encoding="utf-8")
 
 
-@pytest.mark.parametrize("module", [settings_reference, errors_reference], ids=["settings", "errors"])
+@pytest.mark.parametrize(
+    "module", [settings_reference, errors_reference, metrics_reference], ids=["settings", "errors", "metrics"]
+)
 def test_generated_pages_are_current(module: object) -> None:
     command = module.Command()  # type: ignore[attr-defined]
     assert text(DOCS / command.page) == command.content(), f"write docs/{command.page} anew"

@@ -49,7 +49,7 @@ class Command(BaseCommand):
         # It would like to ask a database whether its history is in order, and there is none here.
         quiet = [sys.executable, "-W", "ignore::RuntimeWarning", "manage.py"]
         checks.append(("migrations", [*quiet, "makemigrations", "--check", "--dry-run"]))
-        for page in ("settings_reference", "errors_reference"):
+        for page in ("settings_reference", "errors_reference", "metrics_reference"):
             checks.append((page, [*manage, page, "--check"]))
         return checks
 

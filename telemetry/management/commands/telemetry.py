@@ -10,12 +10,13 @@ from django.core.management.base import BaseCommand
 
 from memory.management.answers import errors_for_operators
 from memory.management.owners import acting_for
-from telemetry.management import event_actions, health_actions
-from telemetry.management.actions import ActionSpec
+from telemetry.management import event_actions, health_actions, metrics_actions
+from telemetry.management.actions import ActionSpec, InstallationAction
 
-ACTIONS: Final[Mapping[str, ActionSpec]] = {
+ACTIONS: Final[Mapping[str, ActionSpec | InstallationAction]] = {
     **event_actions.ACTIONS,
     **health_actions.ACTIONS,
+    **metrics_actions.ACTIONS,
 }
 
 
@@ -31,10 +32,15 @@ class Command(BaseCommand):
         for name, spec in ACTIONS.items():
             action = actions.add_parser(name, help=spec.help)
             spec.add_arguments(action)
-            action.add_argument("--owner", metavar="LOGIN", help="the owner's login, where there are several owners")
+            if isinstance(spec, ActionSpec):
+                action.add_argument("--owner", metavar="LOGIN", help="the owner's login, where there are several")
             action.add_argument("--json", action="store_true", help="as one JSON object")
 
     def handle(self, *args: Any, **options: Any) -> None:
         """Carry out one action."""
+        spec = ACTIONS[options["action"]]
         with errors_for_operators():
-            ACTIONS[options["action"]].run(acting_for(options["owner"]), options, self.stdout.write)
+            if isinstance(spec, InstallationAction):
+                spec.run(options, self.stdout.write)
+            else:
+                spec.run(acting_for(options["owner"]), options, self.stdout.write)

@@ -200,10 +200,10 @@ class TestWhatHappens:
         assert of("loci_model_tokens_total", **labels, direction="input") == 20
         assert of("loci_model_tokens_total", **labels, direction="output") == 6
         assert of("loci_model_call_duration_seconds_count", kind="llm", model="tested") == 2
-        assert of("loci_job_runs_total", job="tested", outcome="failed") == 1
-        assert of("loci_job_rows_total", job="tested", kind="rows") == 3
-        assert of("loci_job_rows_total", job="tested", kind="none") is None
-        last = of("loci_job_last_success_timestamp_seconds", job="tested")
+        assert of("loci_job_runs_total", task="tested", outcome="failed") == 1
+        assert of("loci_job_rows_total", task="tested", kind="rows") == 3
+        assert of("loci_job_rows_total", task="tested", kind="none") is None
+        last = of("loci_job_last_success_timestamp_seconds", task="tested")
         assert last is not None
         assert abs(last - now().timestamp()) < 600
 

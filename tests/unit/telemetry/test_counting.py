@@ -24,7 +24,7 @@ from tests.environment import PROJECT
 
 # Words of the product or of its configuration; nothing else may tell values of a metric apart.
 LABELS = {
-    "code", "component", "direction", "job", "kind", "method", "model", "outcome", "profile", "python", "reason",
+    "code", "component", "direction", "task", "kind", "method", "model", "outcome", "profile", "python", "reason",
     "route", "stage", "state", "status", "version",
 }  # fmt: skip
 UNITS = ("_seconds", "_bytes", "_total", "_info", "_hits")
@@ -74,7 +74,7 @@ def test_counters_histograms_and_gauges_hold_what_they_are_given() -> None:
     assert value("loci_recall_duration_seconds_sum", profile="unit") == 0.02
 
     set_to(JOB_LAST_SUCCESS, 7.0, "unit")
-    assert value("loci_job_last_success_timestamp_seconds", job="unit") == 7.0
+    assert value("loci_job_last_success_timestamp_seconds", task="unit") == 7.0
     sockets = value("loci_live_sockets") or 0
     change(LIVE_SOCKETS, 1)
     change(LIVE_SOCKETS, -1)

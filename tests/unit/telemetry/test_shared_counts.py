@@ -17,7 +17,7 @@ from config import shared_counts
 from telemetry.metrics import shared
 from tests.environment import PROJECT
 
-RUNS = 'loci_job_runs_total{"job": "seal", "outcome": "ok"}'
+RUNS = 'loci_job_runs_total{"outcome": "ok", "task": "seal"}'
 PREAMBLE = (
     f"""
 RUNS = {RUNS!r}
@@ -113,7 +113,7 @@ def test_files_of_ended_processes_do_not_pile_up_and_nothing_is_lost(tmp_path: P
         assert values[RUNS] == number
         assert values['loci_recall_hits_bucket{"le": "1.0", "profile": "default"}'] == number
         # The highest of all, and not their sum.
-        assert values['loci_job_last_success_timestamp_seconds{"job": "seal"}'] == 5.0
+        assert values['loci_job_last_success_timestamp_seconds{"task": "seal"}'] == 5.0
 
 
 def test_what_waits_in_a_process_that_is_gone_waits_no_more(tmp_path: Path) -> None:
