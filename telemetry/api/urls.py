@@ -4,10 +4,14 @@ from __future__ import annotations
 
 from django.urls import URLPattern, path
 
-from telemetry.api.views import events, experiments, feedback, recall_quality, score_card
+from telemetry.api.views import costs, events, experiments, feedback, recall_quality, score_card
 
 app_name = "telemetry-api"
 urlpatterns: list[URLPattern] = [
+    path("telemetry/usage", costs.UsageView.as_view(), name="usage"),
+    path("telemetry/budgets", costs.BudgetsView.as_view(), name="budgets"),
+    path("telemetry/budgets/<str:period>", costs.BudgetView.as_view(), name="budget"),
+    path("telemetry/budgets/<str:period>/agents/<str:agent_id>", costs.AgentBudgetView.as_view(), name="agent-budget"),
     path("telemetry/pipeline-coverage/events", events.EventsView.as_view(), name="turn-events"),
     path("telemetry/pipeline-coverage/test-mode", events.TestModeView.as_view(), name="test-mode"),
     path("telemetry/score-card", score_card.ScoreCardView.as_view(), name="score-card"),

@@ -131,6 +131,7 @@ def set_budget(*, actor: Actor, draft: BudgetDraft, version: int | None = None) 
         raise InvalidInput("A budget has a soft or a hard limit, or both.", code="budget.empty", field="hard")
     if soft is not None and hard is not None and soft > hard:
         raise InvalidInput("The soft limit is above the hard one.", code="budget.order", field="soft")
+    spending.flush()
     with owner_scope(actor.owner_id):
         agent_id = _agent(draft.agent_id)
         row = _locked(period, agent_id)

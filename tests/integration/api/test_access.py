@@ -156,6 +156,28 @@ ENDPOINTS: list[Entry] = [
     ("get", "/telemetry/pipeline-coverage/events", None, Permission.TELEMETRY_READ),
     ("post", "/telemetry/pipeline-coverage/events", {"request": "x"}, Permission.TELEMETRY_WRITE),
     ("get", "/telemetry/pipeline-coverage/test-mode", None, Permission.TELEMETRY_READ),
+    ("post", "/recalls/{liked}/feedback", {"helpful": True}, Permission.TELEMETRY_WRITE),
+    ("delete", "/recalls/{liked}/feedback", None, Permission.TELEMETRY_WRITE),
+    ("get", "/telemetry/score-card", None, Permission.TELEMETRY_READ),
+    ("get", "/telemetry/recall", None, Permission.TELEMETRY_READ),
+    ("get", "/telemetry/recall/slow", None, Permission.TELEMETRY_READ),
+    ("post", "/telemetry/recall/{recall}/explain", None, Permission.TELEMETRY_READ),
+    ("get", "/telemetry/experiments", None, Permission.TELEMETRY_READ),
+    ("post", "/telemetry/experiments", COMPARED, Permission.SETTINGS),
+    ("get", "/telemetry/experiments/{experiment}", None, Permission.TELEMETRY_READ),
+    ("post", "/telemetry/experiments/{experiment}/end", None, Permission.SETTINGS),
+    ("get", "/telemetry/tuner/changes", None, Permission.TELEMETRY_READ),
+    ("post", "/telemetry/tuner/changes/{change}/undo", None, Permission.SETTINGS),
+    ("get", "/telemetry/usage", None, Permission.TELEMETRY_READ),
+    ("get", "/telemetry/budgets", None, Permission.TELEMETRY_READ),
+    ("put", "/telemetry/budgets/day", {"hard": "900"}, Permission.SETTINGS),
+    ("get", "/telemetry/budgets/month", None, Permission.TELEMETRY_READ),
+    ("delete", "/telemetry/budgets/month", None, Permission.SETTINGS),
+    ("put", "/telemetry/budgets/day/agents/{agent}", {"soft": 5}, Permission.SETTINGS),
+    ("get", "/telemetry/budgets/month/agents/{agent}", None, Permission.TELEMETRY_READ),
+    ("delete", "/telemetry/budgets/month/agents/{agent}", None, Permission.SETTINGS),
+    ("get", "/telemetry/pipeline-coverage", None, Permission.TELEMETRY_READ),
+    ("get", "/telemetry/pipeline-coverage/clusters/{cluster}", None, Permission.TELEMETRY_READ),
     ("post", "/telemetry/pipeline-coverage/test-mode", {"enabled": True}, Permission.SETTINGS),
 ]
 # What no agent may do, whatever its key allows.
@@ -167,6 +189,8 @@ PUBLIC = {"health", "purges/<str:purge_id>/receipt"}
 WITH_ID = [entry for entry in ENDPOINTS if "{" in entry[1]]
 WITHOUT_MEMORY = ("/access-log", "/outbound", "/settings", "/agents", "/keys", "/groups", "/purges", "/telemetry")
 
+# Parts of paths that name a row without its id.
+LITERAL = {"default", "day", "month"}
 every_endpoint = pytest.mark.parametrize(
     ("method", "path", "body", "permission"), ENDPOINTS, ids=[f"{m} {p}" for m, p, _, _ in ENDPOINTS]
 )
@@ -253,9 +277,11 @@ def named() -> set[tuple[str, str]]:
     return found
 
 
+    for path in ("/telemetry/budgets/month", f"/telemetry/budgets/month/agents/{colleague.actor.agent_id}"):
+        assert woman.json("put", path, {"hard": "900"}).status_code == 200
 def test_the_table_names_every_method_of_every_endpoint() -> None:
     listed = {
-        (method.upper(), "/".join("*" if "{" in p or p == "default" else p for p in path[1:].split("/")))
+        (method.upper(), "/".join("*" if "{" in p or p in LITERAL else p for p in path[1:].split("/")))
         for method, path, _, _ in ENDPOINTS
     }
     routed = {

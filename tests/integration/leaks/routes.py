@@ -25,10 +25,11 @@ IN_PATHS: Mapping[str, str] = {
     "run_id": "run", "summary_id": "summary", "skill_id": "skill", "needs_id": "tool", "item_id": "review",
     "session_id": "session", "recall_id": "recall", "agent_id": "agent", "key_id": "key", "group_id": "group",
     "number": "number", "name": "profile", "message_id": "message",
-    "purge_id": "purge",
+    "purge_id": "purge", "experiment_id": "experiment", "change_id": "change", "period": "period",
+    "cluster_key": "cluster",
 }  # fmt: skip
 # What is no id: everybody may say it, and it means the caller's own.
-NO_IDS = ("number", "profile")
+NO_IDS = ("number", "profile", "period")
 # Which planted row an id in a body or a query names.
 IN_FIELDS: Mapping[str, str] = {
     "session": "session", "session_id": "session", "agent": "agent", "agent_id": "agent", "memory": "memory",
@@ -63,6 +64,9 @@ BODIES: Mapping[str, Any] = {
     "change_profile": {"limit": 7},
     "link_memories": {"target": "{summary}"},
     "add_relation": {"source": "{entity}", "label": "likes", "target": "{second}"},
+    "set_budget": {"hard": "900"},
+    "set_agent_budget": {"soft": 5, "hard": "900"},
+    "start_experiment": {"label": f"A {LURE}", "control": "default", "variant": "prax"},
     "record_turn_events": {"request": f"A {LURE}."},
 }
 # Actions that take a whole file: here they are sent none, and must refuse it; `tests/integration/archive` sends some.
@@ -115,7 +119,7 @@ class Route:
 
     def path(self, rows: Rows) -> str:
         """Fill the path with rows."""
-        known = {"profile": "default", **rows}
+        known = {"profile": "default", "period": "day", **rows}
         return "/" + _PARAMETER.sub(lambda found: known[self.row_of(found[1])], self.pattern)
 
     def body(self, rows: Rows) -> Any:

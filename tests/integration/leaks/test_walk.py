@@ -65,7 +65,7 @@ def nobody() -> Rows:
     """Give rows that nobody has."""
     names = {*IN_FIELDS.values(), "edge", "merge", "relation", "summary", "skill", "tool", "review", "recall", "key"}
     rows = dict.fromkeys({*names, "group", "decided", "second", "spare", "third", "message", "purge"}, NOTHING)
-    return {**rows, "number": "1", "profile": "default"}
+    return {**rows, "number": "1", "profile": "default", "period": "day"}
 
 
 def test_every_endpoint_can_be_exercised(world: World) -> None:

@@ -26,6 +26,9 @@ from memory.services.purge.partial_requests import PartialRequest, begin_partial
 from memory.services.purge.runner import run_purge
 from memory.services.remember import remember
 from memory.services.review_decisions import reject
+from telemetry.models import TunerChange
+from telemetry.services.costs.budgets import BudgetDraft, set_budget
+from telemetry.services.experiments import ExperimentDraft, start_experiment
 from telemetry.services.recording import record_events
 from telemetry.services.turn_drafts import TurnDraft
 from tests.integration.api.conftest import Client, bearing, client_of
@@ -142,6 +145,19 @@ def make_world() -> World:
         )  # fmt: skip
         record_events(actor=asked, events=[turn])
     purged, purged_elsewhere = purge_one(owner), purge_one(other)
+    cluster, cluster_elsewhere = (
+        coverage_report(actor=one, request=ReportRequest()).clusters[0].key for one in (owner, other)
+    )
+    for scope in SCOPES:
+        rows[scope]["cluster"] = cluster
+    foreign["cluster"] = cluster_elsewhere
+    for asked, agent in ((owner, outsider), (other, stranger)):
+        for agent_id in (None, agent.agent_id):
+            set_budget(actor=asked, draft=BudgetDraft(period="day", hard=900, agent_id=agent_id))
+    compared, compared_elsewhere = compare(owner, MARKS["admin"]), compare(other, MARKS["foreign"])
+    for scope in SCOPES:
+        rows[scope] |= compared
+    foreign |= compared_elsewhere
     for scope in SCOPES:
         rows[scope] |= purged
     foreign |= purged_elsewhere

@@ -1,0 +1,162 @@
+"""Costs and budgets: what comes in, what goes out."""
+
+from __future__ import annotations
+
+import re
+from typing import Any, Final
+
+from drf_spectacular.utils import extend_schema_field
+from rest_framework import serializers
+
+from memory.api.serializers.base import Query, Strict
+from memory.api.serializers.fields import Moment, Word
+from telemetry.api.csv_answers import form_field
+from telemetry.models import BudgetPeriod
+from telemetry.services.costs.budgets import HIGHEST, Standing
+from telemetry.services.costs.prices import shown
+from telemetry.services.costs.report import DAYS, GROUPS, MOST_DAYS, MOST_HOURLY_DAYS
+
+WRITTEN: Final = re.compile(r"[0-9]{1,10}(\.[0-9]{1,6})?", re.ASCII)
+
+
+@extend_schema_field(
+    {
+        "oneOf": [
+            {"type": "number", "minimum": 0, "maximum": int(HIGHEST)},
+            {"type": "string", "pattern": f"^{WRITTEN.pattern}$"},
+        ],
+        "nullable": True,
+    }
+)
+class Amount(serializers.Field[Any, Any, Any, Any]):
+    """An amount of money, as a number or as its decimal digits; the services read it exactly."""
+
+    default_error_messages = {"invalid": "This has to be an amount, such as 12.50."}
+
+    def to_internal_value(self, data: Any) -> Any:
+        """Take a number that is not a truth value, or digits."""
+        number = isinstance(data, int | float) and not isinstance(data, bool)
+        if not number and not (isinstance(data, str) and WRITTEN.fullmatch(data)):
+            self.fail("invalid")
+        return data
+
+
+class SetBudgetSerializer(Strict):
+    """A budget; a limit that is left out or null is none."""
+
+    soft = Amount(required=False, allow_null=True, help_text="From here on it is warned.")
+    hard = Amount(required=False, allow_null=True, help_text="From here on no model is asked that costs.")
+
+
+class BudgetSerializer(serializers.Serializer[Any]):
+    """A budget and how much of it is spent; amounts are decimal digits in `currency`."""
+
+    agent_id = serializers.UUIDField(allow_null=True, help_text="null is the owner with all agents.")
+    period = serializers.ChoiceField(BudgetPeriod.values)
+    soft = serializers.SerializerMethodField()
+    hard = serializers.SerializerMethodField()
+    spent = serializers.SerializerMethodField(help_text="In this period so far.")
+    currency = serializers.CharField()
+    state = serializers.ChoiceField(["ok", "soft", "hard"], help_text="The limit that is reached.")
+    begins = serializers.DateTimeField(help_text="Of the period, in UTC.")
+    ends = serializers.DateTimeField()
+    own = serializers.BooleanField(help_text="false for the installation's default.")
+    version = serializers.IntegerField(help_text="Also the ETag; 0 of the default.")
+
+    def to_representation(self, standing: Standing) -> dict[str, Any]:
+        """Write a budget."""
+        period = standing.period
+        moment = serializers.DateTimeField()
+        return {
+            "agent_id": str(standing.agent_id) if standing.agent_id else None,
+            "period": period.sort.value,
+            "soft": self.get_soft(standing),
+            "hard": self.get_hard(standing),
+            "spent": self.get_spent(standing),
+            "currency": standing.currency,
+            "state": standing.state,
+            "begins": moment.to_representation(period.begins),
+            "ends": moment.to_representation(period.ends),
+            "own": standing.own,
+            "version": standing.version,
+        }
+
+    def get_soft(self, standing: Standing) -> str | None:
+        """Write the soft limit."""
+        return None if standing.soft is None else shown(standing.soft)
+
+    def get_hard(self, standing: Standing) -> str | None:
+        """Write the hard limit."""
+        return None if standing.hard is None else shown(standing.hard)
+
+    def get_spent(self, standing: Standing) -> str:
+        """Write what is spent."""
+        return shown(standing.spent)
+
+
+class BudgetsSerializer(serializers.Serializer[Any]):
+    """All budgets, the owner's before those of agents."""
+
+    items = BudgetSerializer(many=True)
+
+
+class UsageQuery(Query):
+    """Which calls to add up, and by what."""
+
+    days = serializers.IntegerField(
+        required=False,
+        min_value=1,
+        max_value=MOST_DAYS,
+        help_text=f"The last days (UTC); {DAYS} when left out.",
+    )
+    until = Moment(required=False, help_text="Before this moment, whose hour counts whole; now when left out.")
+    by = Word(GROUPS, required=False, help_text=f"`day` when left out; by `hour` at most {MOST_HOURLY_DAYS} days.")
+    format = form_field()
+
+    def get_fields(self) -> dict[str, Any]:
+        """Add the parameter whose name is a word of the language."""
+        begins = Moment(required=False, help_text="From this moment's hour on, instead of days.")
+        return {"from": begins, **super().get_fields()}
+
+
+class UsageSumSerializer(serializers.Serializer[Any]):
+    """Calls of models, added up."""
+
+    calls = serializers.IntegerField()
+    failures = serializers.IntegerField(help_text="Of them, those without a usable answer.")
+    input_tokens = serializers.IntegerField()
+    output_tokens = serializers.IntegerField()
+    estimated_calls = serializers.IntegerField(
+        help_text="Of them, those whose tokens nobody has counted, so that four characters count as one."
+    )
+    seconds = serializers.FloatField()
+    cost = serializers.SerializerMethodField(help_text="Decimal digits, exact.")
+    unpriced_calls = serializers.IntegerField(
+        help_text="Of them, those of models elsewhere without a price; `cost` knows nothing of them."
+    )
+
+    def get_cost(self, line: Any) -> str:
+        """Write what it cost."""
+        return shown(line.cost)
+
+
+class UsageLineSerializer(UsageSumSerializer):
+    """Calls of one group."""
+
+    key = serializers.CharField(allow_blank=True, help_text="The day, hour, agent's id, part, model or kind.")
+    label = serializers.CharField(help_text="The same for people.")
+
+
+class UsageSerializer(serializers.Serializer[Any]):
+    """What models were asked for and what that cost."""
+
+    since = serializers.DateTimeField()
+    until = serializers.DateTimeField()
+    by = serializers.ChoiceField(list(GROUPS))
+    currency = serializers.CharField(help_text="Of all amounts.")
+    lines = UsageLineSerializer(many=True, help_text="Days and hours in their order, others the dearest first.")
+    total = UsageSumSerializer()
+    unpriced = serializers.ListField(
+        child=serializers.CharField(), help_text="Models elsewhere that have no price, as `provider/model`."
+    )
+    budgets = BudgetSerializer(many=True)
