@@ -11,6 +11,8 @@ urlpatterns: list[URLPattern | URLResolver] = [
     path("api/v1/", include("telemetry.api.urls")),
     # The last of the interface, since it answers for every address that there is not.
     path("api/v1/", include("memory.api.urls")),
+    # Before the site's own, which answer for every address below.
+    path("admin/telemetry/", include("telemetry.admin.urls")),
     path("admin/", site.urls),
     path("metrics", metrics, name="metrics"),
     path("telemetry/", include("telemetry.palace.urls")),

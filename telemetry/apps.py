@@ -22,6 +22,8 @@ class TelemetryConfig(AppConfig):
         _make_vectors()
         _observe_recalls()
         _count_costs()
+        _open_pages()
+        _let_watch()
         _check_writer()
         announce(_register_purge_targets)
         announce_parts(_register_archive_parts)
@@ -96,6 +98,25 @@ def _count_costs() -> None:
     add_recorder(UsageRecorder())
     add_allowance(require)
     add_remover("model_usage", remove_usage)
+
+
+def _open_pages() -> None:
+    """Name the pages in the navigation of the palace and on the front page of the admin."""
+    from memory.admin.pages import AdminPage, add_page
+    from memory.palace.sections import Section, add_section
+
+    add_section(Section("Telemetry", "telemetry:index", namespace="telemetry"))
+    meaning = "What your agents are asked, and whether a part of them fits."
+    add_page(AdminPage("Coverage", "telemetry-admin:coverage", meaning))
+
+
+def _let_watch() -> None:
+    """Name what pages and agents may hear of at once; all of it speaks of the whole owner."""
+    from memory.live.sorts import add_sort
+    from memory.services.actors import Permission
+
+    for sort in ("coverage", "budget", "tuner"):
+        add_sort(sort, Permission.TELEMETRY_READ)
 
 
 def _check_writer() -> None:

@@ -21,4 +21,8 @@ class Tab:
     further: frozenset[str] = frozenset()
 
 
-TABS: Final[tuple[Tab, ...]] = ()
+TABS: Final[tuple[Tab, ...]] = (
+    Tab("Coverage", "telemetry:coverage", frozenset({"telemetry:requests", "telemetry:test-mode"})),
+    Tab("Recall", "telemetry:recall", frozenset({"telemetry:feedback"})),
+    Tab("Health", "telemetry:health"),
+)

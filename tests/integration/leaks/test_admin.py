@@ -16,7 +16,12 @@ from tests.integration.leaks.world import LURE, STEM, Reader, Rows, World, undon
 _PARAMETER = re.compile(r"<(?:\w+:)?(\w+)>|\(\?P<(\w+)>[^)]*\)\$?")
 # What stands for a parameter of an address: a planted row where one is named, else a word that is no address.
 FILLED = {"url": f"{STEM}nothing/"}
-QUERIES: tuple[dict[str, str], ...] = ({}, {"next": f"/admin/?q={STEM}"}, {"q": LURE, "days": "30"})
+QUERIES: tuple[dict[str, str], ...] = (
+    {},
+    {"next": f"/admin/?q={STEM}"},
+    {"q": LURE, "days": "30", "key": "{cluster}"},
+    {"agent": "{agent}", "key": "{cluster}"},
+)
 
 
 def addresses(rows: Rows) -> list[str]:
@@ -29,7 +34,7 @@ def visits(reader: Reader, rows: Rows) -> Iterator[tuple[str, str, Any]]:
     """Ask for every address in every way; what it does is undone."""
     for path in addresses(rows):
         for method in METHODS[:-1]:
-            for query in QUERIES:
+            for query in ({name: value.format(**rows) for name, value in one.items()} for one in QUERIES):
                 for headers in ({}, {"HX-Request": "true"}):
                     with undone():
                         if method in ("get", "head", "post"):
@@ -78,4 +83,4 @@ def test_staff_see_the_pages(world: World) -> None:
         path for method, path, answer in visits(world.readers["person"], world.rows["owner"]) if answer.status == 200
     }
     staffed(world, "first", False)
-    assert "/admin/" in seen
+    assert {"/admin/", "/admin/telemetry/coverage/", "/admin/telemetry/coverage/requests/"} <= seen

@@ -42,6 +42,9 @@ PAGES: dict[str, tuple[list[dict[str, str]] | None, dict[str, Any] | None]] = {
     "purge-state": ([{}], None),
     "purge-receipt": ([{}], None),
     "telemetry:index": ([{}], None),
+    "telemetry:coverage": ([{}, {"days": "7"}, {"agent": "{agent}"}, {"stream": "test"}], None),
+    "telemetry:requests": ([{"key": "{cluster}"}, {"key": "{cluster}", "agent": "{agent}"}], None),
+    "telemetry:health": ([{}], None),
     "telemetry:test-mode": ([{}], {"enabled": "true"}),
     "theme": (None, {"theme": "dark"}),
     "login": ([{}], {"username": "first", "password": LURE}),
@@ -82,7 +85,7 @@ def visits(reader: Reader, name: str, rows: Rows) -> list[Answer]:
     """Ask for one page in every way."""
     gets, form = PAGES[name]
     path = address(name, rows, named()[name])
-    known = {"agent": NOTHING, **rows}
+    known = {"agent": NOTHING, "cluster": "r-0000000000000000", **rows}
     tries: list[tuple[str, dict[str, Any]]] = [
         ("get", {key: value.format(**known) for key, value in query.items()}) for query in gets or []
     ]

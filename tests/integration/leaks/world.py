@@ -30,6 +30,7 @@ from telemetry.models import TunerChange
 from telemetry.services.costs.budgets import BudgetDraft, set_budget
 from telemetry.services.experiments import ExperimentDraft, start_experiment
 from telemetry.services.recording import record_events
+from telemetry.services.reporting import ReportRequest, coverage_report
 from telemetry.services.turn_drafts import TurnDraft
 from tests.integration.api.conftest import Client, bearing, client_of
 from tests.integration.consolidation.reviewing import fact, opened
@@ -144,7 +145,6 @@ def make_world() -> World:
             extra={f"{mark}extra": f"{mark}detail"}, id=f"{mark}event",
         )  # fmt: skip
         record_events(actor=asked, events=[turn])
-    purged, purged_elsewhere = purge_one(owner), purge_one(other)
     cluster, cluster_elsewhere = (
         coverage_report(actor=one, request=ReportRequest()).clusters[0].key for one in (owner, other)
     )
@@ -158,6 +158,7 @@ def make_world() -> World:
     for scope in SCOPES:
         rows[scope] |= compared
     foreign |= compared_elsewhere
+    purged, purged_elsewhere = purge_one(owner), purge_one(other)
     for scope in SCOPES:
         rows[scope] |= purged
     foreign |= purged_elsewhere
@@ -175,6 +176,24 @@ def make_world() -> World:
     for reader in readers[:-1]:
         reader.purge_token = (purged_elsewhere if reader.name.startswith("foreign") else purged)["token"]
     return World(owner, other, insider, rows, foreign, {reader.name: reader for reader in readers})
+
+
+def compare(owner: Actor, mark: str) -> Rows:
+    """Begin an experiment and note a change of the tuner; gives their ids, and that of a cluster of turns."""
+    draft = ExperimentDraft(label=f"{mark}compared {LURE}", control="default", variant="prax", share=0.0)
+    made = start_experiment(actor=owner, draft=draft)
+    with owner_scope(owner.owner_id):
+        change = TunerChange.objects.create(
+            setting="recall_threshold",
+            before=0.31,
+            after=0.3,
+            ndcg=0.2,
+            recalls=5,
+            reason="quality.low",
+            created_at=now(),
+        )
+    report = coverage_report(actor=owner, request=ReportRequest())
+    return {"experiment": str(made.pk), "change": str(change.pk), "cluster": report.clusters[0].key}
 
 
 def purge_one(owner: Actor) -> Rows:

@@ -1,0 +1,111 @@
+"""The pages of the coverage report, whatever they are framed by."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any, Final
+
+from django.conf import settings
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import render
+
+from memory.palace.access import is_partial
+from memory.palace.dates import optional_moment
+from memory.palace.places import place_of, written_place
+from memory.palace.privacy_view import named
+from memory.services.actors import Actor
+from memory.services.agents import list_agents
+from memory.services.clock import now
+from telemetry.palace.coverage_state import WINDOWS, CoverageState, state_of
+from telemetry.palace.coverage_view import report_view, requests_view
+from telemetry.palace.frame import Frame
+from telemetry.services.reporting import cluster_events, coverage_report
+from telemetry.services.test_mode import test_mode
+
+PAGE_ROWS: Final = 50
+CSV_PAGE: Final = "telemetry-api:pipeline-coverage"
+
+
+def report_page(request: HttpRequest, actor: Actor, frame: Frame) -> HttpResponse:
+    """Show the report that the address asks for; only the part that changes, where only that is asked for.
+
+    Args:
+        request: its address says which report.
+        actor: whose report it is.
+        frame: what stands round the page.
+
+    Raises:
+        InvalidInput: days, agent or stream are none that there are.
+    """
+    state = state_of(request.GET)
+    report = coverage_report(actor=actor, request=state.request())
+    page, current = f"{frame.namespace}:coverage", now()
+    mode = test_mode(actor=actor)
+    context: dict[str, Any] = {
+        **report_view(report, state, f"{frame.namespace}:requests"),
+        "state": state,
+        "enabled": settings.TELEMETRY_ENABLED,
+        "test_mode": mode,
+        "test_since": optional_moment(mode.since, current),
+        "host": request.build_absolute_uri("/")[:-1],
+        "addresses": {"here": state.address(page), "csv": state.address(CSV_PAGE, format="csv")},
+        "streams": _streams(state, report.stream, page, testing=mode.enabled),
+    }
+    if is_partial(request):
+        return render(request, "telemetry/coverage/main.html", {**context, "partial": True})
+    context |= {
+        "windows": _windows(state, page),
+        "agents": [{"id": str(agent.pk), "name": named(agent)} for agent in list_agents(actor=actor)],
+        "base": frame.base,
+        **frame.context(request, actor),
+    }
+    return render(request, "telemetry/coverage/page.html", context)
+
+
+def requests_page(request: HttpRequest, actor: Actor, frame: Frame) -> HttpResponse:
+    """List the requests of the group that the address names, newest first, with personal data masked.
+
+    Args:
+        request: its address says which report, which group of it, and where the list goes on.
+        actor: whose requests they are.
+        frame: what stands round the page.
+
+    Raises:
+        InvalidInput: days, agent, stream or place are none that there are.
+    """
+    state, key = state_of(request.GET), request.GET.get("key", "")
+    after = place_of(request.GET.get("after", ""))
+    rows = cluster_events(actor=actor, request=state.request(), key=key, after=after, size=PAGE_ROWS + 1)
+    shown, page = rows[:PAGE_ROWS], f"{frame.namespace}:requests"
+    goes_on = written_place(shown[-1].occurred_at, shown[-1].event_id) if len(rows) > PAGE_ROWS else ""
+    agents = {agent.pk: named(agent) for agent in list_agents(actor=actor)}
+    context = {
+        "rows": requests_view(shown, agents=agents, current=now()),
+        "further": after is not None,
+        "addresses": {
+            "back": state.address(f"{frame.namespace}:coverage"),
+            "first": state.address(page, key=key),
+            "next": state.address(page, key=key, after=goes_on) if goes_on else "",
+        },
+        "base": frame.base,
+        **frame.context(request, actor),
+    }
+    return render(request, "telemetry/coverage/requests.html", context)
+
+
+def _windows(state: CoverageState, page: str) -> list[dict[str, Any]]:
+    return [
+        {"days": days, "address": state.with_days(days).address(page), "chosen": state.chosen_days == str(days)}
+        for days in WINDOWS
+        if days <= settings.TELEMETRY_RETENTION_DAYS
+    ]
+
+
+def _streams(state: CoverageState, shown: str, page: str, *, testing: bool) -> list[dict[str, str]]:
+    """Give the streams to switch to, where there is a choice or the one shown is not the usual one."""
+    usual = "test" if testing else "live"
+    if not testing and shown == usual:
+        return []
+    other = "live" if shown == "test" else "test"
+    written = replace(state, stream="" if other == usual else other)
+    return [{"name": other, "address": written.address(page)}]
