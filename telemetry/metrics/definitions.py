@@ -76,6 +76,11 @@ _group = "The installation"
 UP = _gauge("loci_up", "1 while the database answers within the time of a scrape, else 0.")
 BUILD_INFO = _gauge("loci_build_info", "Always 1; the version of Loci and of Python.", "version", "python")
 OWNERS = _gauge("loci_owners", "Owners of this installation.")
+HEALTH_CHECK = _gauge(
+    "loci_health_check",
+    "What a check of health found, as the page of health shows it: 0 ok, 1 degraded, 2 failing.",
+    "check",
+)
 DISK_FREE = _gauge("loci_disk_free_bytes", "Free space where the embedded database lies.")
 PROVIDER_UP = _gauge(
     "loci_provider_up",

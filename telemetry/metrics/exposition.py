@@ -54,6 +54,8 @@ def _standing() -> Iterator[Any]:
     from prometheus_client.core import GaugeMetricFamily
 
     values = {**standing.from_database(), **standing.from_process()}
+    if values[metrics.UP][0][1]:
+        values.update(standing.from_health())
     values[metrics.BUILD_INFO] = [((settings.VERSION, platform.python_version()), 1.0)]
     for definition, found in values.items():
         family = GaugeMetricFamily(definition.name, definition.says, labels=definition.labels)

@@ -97,6 +97,18 @@ def _parameters() -> dict[str, Any]:
     }
 
 
+def from_health() -> Values:
+    """Give what the checks of health have found; some of them ask the database."""
+    from memory.services.findings import SEVERITY
+    from memory.services.health import recent_findings
+
+    found: dict[str, float] = {}
+    for finding in recent_findings():
+        name = finding.name.replace(" ", "_")
+        found[name] = max(found.get(name, 0.0), float(SEVERITY.index(finding.status)))
+    return {metrics.HEALTH_CHECK: [((name,), value) for name, value in sorted(found.items())]}
+
+
 def from_process() -> Values:
     """Read what this process knows of its connections, its providers and its disk."""
     return {**_pool(), **_disk(), metrics.PROVIDER_UP: _providers()}

@@ -22,6 +22,7 @@ from memory.providers.composition import embedder
 from memory.services.actors import Actor
 from memory.services.clock import now
 from memory.services.drafts import Draft
+from memory.services.health import forget_health
 from memory.services.jobs import RUN_DUE_WORK
 from memory.services.remember import remember
 from telemetry.metrics.definitions import ALL
@@ -254,6 +255,16 @@ class TestWhatStands:
         assert of("loci_build_info", version=settings.VERSION, python=_python()) == 1
 
     @real
+    def test_checks_of_health(self, client: Client, monkeypatch: pytest.MonkeyPatch) -> None:
+        forget_health()
+        assert value(client, "loci_health_check", check="database") == 0
+        assert value(client, "loci_health_check", check="worker") == 1
+        monkeypatch.setattr(settings, "MEMORY_ENABLED", False)
+        forget_health()
+        assert [name for (name, _), found in samples(scrape(client)).items() if name == "loci_health_check" and found]
+        forget_health()
+
+    @real
     def test_a_task_under_way_is_no_lag(self, client: Client) -> None:
         OrmQ.objects.create(key="loci", payload="", lock=now())
         assert value(client, "loci_queue_lag_seconds") == 0
@@ -294,7 +305,7 @@ class TestWhatStands:
                 patch.setitem(connections["default"].settings_dict, name, other)
             found = samples(scrape(client))
         assert found[("loci_up", frozenset())] == 0
-        assert not [name for name, _ in found if name in ("loci_owners", "loci_due_work")]
+        assert not [name for name, _ in found if name in ("loci_owners", "loci_due_work", "loci_health_check")]
         assert [name for name, _ in found if name == "loci_http_requests_total"]
         assert ("loci_turn_events_recorded_total", frozenset()) in found
 
