@@ -11,7 +11,7 @@ from uuid import UUID
 from memory.palace.dates import Moment, moment
 from telemetry.models import TunerChange
 from telemetry.quality.drift import Drift
-from telemetry.services.experiment_results import HIGHER, LOWER, TOO_FEW, Difference, ExperimentResults
+from telemetry.services.experiment_results import HIGHER, LOWER, TOO_FEW, UNCLEAR, Difference, ExperimentResults
 from telemetry.services.recall_report import Bucket, RecallReport, SlowRecall
 from telemetry.services.recall_summary import Rate, Summary
 
@@ -249,12 +249,10 @@ def _difference_row(name: str, one: Difference) -> DifferenceRow:
         return f"{value:+.2f}" if name == "ndcg" else f"{value * 100:+.0f} points"
 
     known = one.low is not None and one.high is not None
-    words = {HIGHER: "higher", LOWER: "lower", TOO_FEW: "too few agents to tell"}.get(
-        one.verdict, "no clear difference"
-    )
+    words = {HIGHER: "higher", LOWER: "lower", TOO_FEW: "too few agents to tell", UNCLEAR: "no clear difference"}
     return DifferenceRow(
         measure=MEASURES[name],
         value=NOTHING if one.value is None else written(one.value),
         interval=f"{written(one.low)} to {written(one.high)}" if known else NOTHING,  # type: ignore[arg-type]
-        words=words,
+        words=words[one.verdict],
     )

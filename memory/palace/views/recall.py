@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
 from typing import Any, Final
+from uuid import UUID
 
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
@@ -31,7 +32,8 @@ class Results:
 
     `state` is `start` (nothing asked), `empty` (nothing stored yet), `found`, `nothing`, `skip` and `unclear` (the
     question needs no search) or `problem`. `shown_for` is the other question that these results are for, and `meant`
-    one that may have been meant.
+    one that may have been meant. `recall_id` is that of a search which was meant and is kept, so that a person can say
+    whether it has helped.
     """
 
     state: str
@@ -42,6 +44,7 @@ class Results:
     considered: int = 0
     shown_for: str = ""
     meant: RecallState | None = None
+    recall_id: UUID | None = None
 
     @property
     def announcement(self) -> str:
@@ -108,11 +111,11 @@ def _search(actor: Actor, state: RecallState, *, counts: bool, typing: bool) -> 
     if meant and not any(hit.matched for hit in answer.hits):
         again = recall(actor=actor, request=meant.request(counts=counts))
         if again.gate == Verdict.RECALL and again.hits:
-            return _shown(again, shown_for=meant.q)
-    return replace(_shown(answer, shown_for=whole or ""), meant=meant)
+            return _shown(again, shown_for=meant.q, kept=counts)
+    return replace(_shown(answer, shown_for=whole or "", kept=counts), meant=meant)
 
 
-def _shown(answer: Recalled, *, shown_for: str) -> Results:
+def _shown(answer: Recalled, *, shown_for: str, kept: bool) -> Results:
     moment = now()
     hits = [hit_view(hit, place, moment) for place, hit in enumerate(answer.hits, start=1)]
     return Results(
@@ -122,6 +125,7 @@ def _shown(answer: Recalled, *, shown_for: str) -> Results:
         profile=answer.profile,
         considered=answer.considered,
         shown_for=shown_for,
+        recall_id=answer.recall_id if kept else None,
     )
 
 

@@ -1,0 +1,90 @@
+"""`manage.py telemetry recall`, `explain`, `experiments` and `tuner`."""
+
+from __future__ import annotations
+
+import io
+import json
+from typing import Any
+
+import pytest
+from django.core.management import CommandError, call_command
+
+from memory.ids import new_id
+from memory.models import owner_scope
+from memory.services.actors import Actor
+from memory.services.clock import now
+from memory.services.settings import change_settings
+from telemetry.models import TunerChange
+from telemetry.services.experiments import ExperimentDraft, start_experiment
+from tests.integration.telemetry.recalls import ask, fill, observe
+
+
+def told(*arguments: str) -> str:
+    """Run an action and give what it writes."""
+    written = io.StringIO()
+    call_command("telemetry", *arguments, stdout=written)
+    return written.getvalue()
+
+
+def as_json(*arguments: str) -> Any:
+    return json.loads(told(*arguments, "--json"))
+
+
+def test_recall_reports(alice: Actor) -> None:
+    recall_id = observe(alice, degraded=("arm.timeout:graph",))
+    value = as_json("recall", "--days", "3")
+    assert (value["days"], value["summary"]["recalls"], value["agents"]["person"]["recalls"]) == (3, 1, 1)
+    assert value["slow"][0]["recall_id"] == str(recall_id)
+    text = told("recall", "--profile", "default")
+    assert "1 recall in 7 days." in text
+    assert "arm.timeout:graph 1" in text
+    assert str(recall_id) in text
+    assert "0 recalls" in told("recall", "--profile", "prax")
+
+
+def test_explain_shows_plans(alice: Actor) -> None:
+    fill(alice)
+    recall_id = str(ask(alice).recall_id)
+    assert "Execution Time" in told("explain", recall_id)
+    assert as_json("explain", recall_id)["statements"][0]["lines"]
+    with pytest.raises(CommandError, match="not_found"):
+        told("explain", str(new_id()))
+
+
+def test_experiments_are_listed_shown_and_ended(alice: Actor) -> None:
+    assert "no experiment" in told("experiments")
+    draft = ExperimentDraft(label="A look", control="default", variant="prax")
+    made = start_experiment(actor=alice, draft=draft)
+    assert [one["id"] for one in as_json("experiments")["experiments"]] == [str(made.pk)]
+    assert "too_few" in told("experiments", str(made.pk))
+    ended = as_json("experiments", str(made.pk), "--end")
+    assert ended["experiment"]["ended_at"]
+    assert "ended" in told("experiments")
+
+
+def test_the_tuner_is_shown_and_a_change_undone(alice: Actor) -> None:
+    change_settings(actor=alice, changes={"recall_threshold": 0.29})
+    with owner_scope(alice.owner_id):
+        change = TunerChange.objects.create(
+            setting="recall_threshold",
+            before=0.3,
+            after=0.29,
+            ndcg=0.2,
+            recalls=5,
+            reason="quality.low",
+            created_at=now(),
+        )
+    assert "0.30 to 0.29" in told("tuner")
+    value = as_json("tuner", "--undo", str(change.pk))
+    assert (value["threshold"], value["enabled"]) == (0.3, False)
+    assert value["changes"][0]["undone_at"]
+    with pytest.raises(CommandError, match=r"tuner\.undone"):
+        told("tuner", "--undo", str(change.pk))
+
+
+@pytest.mark.parametrize(
+    "arguments", [("recall", "--days", "0"), ("recall", "--days", "x"), ("recall", "--agent", "x"), ("explain", "x")]
+)
+def test_bad_arguments_are_refused(alice: Actor, arguments: tuple[str, ...]) -> None:
+    with pytest.raises(CommandError):
+        told(*arguments)

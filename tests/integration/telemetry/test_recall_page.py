@@ -1,0 +1,154 @@
+"""The page about recall in use, and the words beside the hits of a search."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+from typing import Any
+
+import pytest
+from django.conf import settings
+from django.urls import reverse
+
+from memory.models import RecallRecord, owner_scope
+from memory.services.actors import Actor
+from memory.services.clock import now
+from memory.services.settings import change_settings, get_settings
+from telemetry.models import RecallExperiment, RecallFeedback, TunerChange
+from telemetry.services.experiments import ExperimentDraft, start_experiment
+from tests.integration.api.conftest import Client
+from tests.integration.telemetry.recalls import ask, fill, observe
+
+PAGE = "/telemetry/recall/"
+HTMX = {"HX-Request": "true"}
+
+
+def change(actor: Actor) -> TunerChange:
+    change_settings(actor=actor, changes={"recall_threshold": 0.29})
+    with owner_scope(actor.owner_id):
+        made: TunerChange = TunerChange.objects.create(
+            setting="recall_threshold",
+            before=0.3,
+            after=0.29,
+            ndcg=0.2,
+            recalls=5,
+            reason="quality.low",
+            created_at=now(),
+        )
+        return made
+
+
+def shown(client: Client, path: str = PAGE) -> str:
+    response = client.get(path)
+    assert response.status_code == 200
+    return str(response.content.decode())
+
+
+def test_an_empty_page_says_what_to_do(woman: Client) -> None:
+    page = shown(woman)
+    assert "No recalls in these days" in page
+    assert reverse("palace:recall") in page
+    assert "The tuner is off" in page
+
+
+def test_figures_histogram_drift_and_tables_are_shown(woman: Client, agent: Client) -> None:
+    for at in range(40):
+        observe(agent.actor, seconds=0.02, at=now() - timedelta(days=8))
+        observe(agent.actor, relevances=(0.2,) if at % 2 else (), seconds=0.06, degraded=("arm.timeout:graph",))
+    observe(woman.actor, gate="skip", relevances=())
+    page = shown(woman)
+    assert "Scores have moved much" in page
+    assert "<td>default</td>" in page
+    assert "assistant" in page
+    assert "arm.dense" in page
+    assert "arm.timeout:graph" in page
+    assert "to 75 ms: 40" in page
+    assert "1 needed no search" in page
+    assert "too few recalls" in shown(woman, f"{PAGE}?days=30")
+    assert '<a href="?days=7" aria-current="true">' in shown(woman, f"{PAGE}?days=x")
+
+
+def test_with_telemetry_off_the_page_says_so(woman: Client, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(settings, "TELEMETRY_ENABLED", False)
+    assert "switched off on this server" in shown(woman)
+
+
+def test_an_experiment_is_begun_shown_and_ended(woman: Client, agent: Client) -> None:
+    form = {"label": "A <b>bold</b> one", "control": "default", "variant": "prax", "share": "100"}
+    begun = woman.post(reverse("telemetry:start-experiment"), form, format="multipart")
+    assert (begun.status_code, begun["Location"]) == (302, PAGE)
+    fill(agent.actor)
+    assert ask(agent.actor).profile == "prax"
+    page = shown(woman)
+    assert "A &lt;b&gt;bold&lt;/b&gt; one" in page
+    assert "tried by 100 %" in page
+    assert "too few agents to tell" in page
+    with owner_scope(woman.actor.owner_id):
+        made = RecallExperiment.objects.get()
+    assert woman.post(reverse("telemetry:end-experiment", args=[made.pk])).status_code == 302
+    assert "ended." in shown(woman)
+
+
+@pytest.mark.parametrize(
+    "field", [{"share": "x"}, {"share": "101"}, {"label": ""}, {"variant": "default"}, {"control": ""}]
+)
+def test_a_bad_experiment_is_refused_in_words(woman: Client, field: dict[str, str]) -> None:
+    form = {"label": "x", "control": "default", "variant": "prax", "share": "50", **field}
+    refused = woman.post(reverse("telemetry:start-experiment"), form, format="multipart")
+    assert refused.status_code in (404, 422)
+    with owner_scope(woman.actor.owner_id):
+        assert not RecallExperiment.objects.exists()
+
+
+def test_the_tuner_is_switched_and_its_change_undone(woman: Client) -> None:
+    woman.post(reverse("telemetry:switch-tuner"), {"enabled": "true"}, format="multipart")
+    assert get_settings(actor=woman.actor)["values"]["recall_tuner"] is True
+    made = change(woman.actor)
+    page = shown(woman)
+    assert "The tuner is on" in page
+    assert "0.30 → 0.29" in page
+    assert woman.post(reverse("telemetry:undo-tuner", args=[made.pk])).status_code == 302
+    assert "undone" in shown(woman)
+    assert woman.post(reverse("telemetry:undo-tuner", args=[made.pk])).status_code == 409
+    woman.post(reverse("telemetry:switch-tuner"), {"enabled": "false"}, format="multipart")
+    assert "The tuner is off" in shown(woman)
+
+
+def hits(client: Client, *, meant: bool) -> str:
+    return shown(client, f"{reverse('palace:recall')}?q=billing{'&go=' if meant else ''}")
+
+
+def test_hits_of_a_search_that_was_meant_can_be_judged(woman: Client) -> None:
+    (memory_id, *_) = fill(woman.actor)
+    assert "This helped" not in hits(woman, meant=False)
+    page = hits(woman, meant=True)
+    assert "This helped" in page
+    with owner_scope(woman.actor.owner_id):
+        recall_id = RecallRecord.objects.get().pk
+    path = reverse("telemetry:feedback", args=[recall_id, memory_id])
+    assert path in page
+
+    def say(word: str) -> Any:
+        return woman.post(path, {"helpful": word}, format="multipart", headers=HTMX)
+
+    assert "Noted: this helped." in say("yes").content.decode()
+    assert "Noted: this did not help." in say("no").content.decode()
+    assert "Did this help?" in shown(woman, path)
+    assert "Noted" not in say("unsaid").content.decode()
+    assert say("perhaps").status_code == 422
+    with owner_scope(woman.actor.owner_id):
+        assert not RecallFeedback.objects.exists()
+    assert woman.post(path, {"helpful": "yes", "next": "/?q=billing"}, format="multipart").status_code == 200
+
+
+def test_another_owners_things_are_not_there(woman: Client, mallory: Actor) -> None:
+    fill(mallory)
+    answer = ask(mallory)
+    theirs = start_experiment(actor=mallory, draft=ExperimentDraft(label="Hidden", control="default", variant="prax"))
+    paths = [
+        reverse("telemetry:feedback", args=[answer.recall_id, answer.hits[0].memory.pk]),
+        reverse("telemetry:end-experiment", args=[theirs.pk]),
+        reverse("telemetry:undo-tuner", args=[change(mallory).pk]),
+    ]
+    for path in paths:
+        assert woman.post(path, {"helpful": "yes"}, format="multipart").status_code == 404
+    assert "Hidden" not in shown(woman)
