@@ -31,12 +31,14 @@ class TelemetryConfig(AppConfig):
 
 def _count() -> None:
     """Count what happens, for a collector of metrics."""
+    from memory.ports.live import add_socket_listener
     from memory.ports.recorder import add_recorder
     from memory.ports.stored import add_listener
-    from telemetry.metrics.recorder import MetricsRecorder, count_stored
+    from telemetry.metrics.recorder import MetricsRecorder, count_sockets, count_stored
 
     add_recorder(MetricsRecorder())
     add_listener(count_stored)
+    add_socket_listener(count_sockets)
 
 
 def _trace() -> None:

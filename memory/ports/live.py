@@ -40,3 +40,21 @@ def announce_access(owner_id: UUID) -> None:
     For whatever ends a login, a key or an owner. Sockets whose caller may still listen stay open.
     """
     announce_change(owner_id, ACCESS)
+
+
+SocketListener = Callable[[int], None]
+"""Is told 1 for a socket that was let in, and -1 for one that is gone."""
+
+_socket_listeners: Final[list[SocketListener]] = []
+
+
+def add_socket_listener(listener: SocketListener) -> None:
+    """Have somebody told of sockets that open and close; for `AppConfig.ready`. It must not block."""
+    if listener not in _socket_listeners:
+        _socket_listeners.append(listener)
+
+
+def socket_count_changed(by: int) -> None:
+    """Tell that a socket was let in (1) or is gone (-1)."""
+    for listener in _socket_listeners:
+        listener(by)

@@ -9,7 +9,7 @@ from typing import Final
 from memory.ports.recorder import JobRan, ModelCalled, RecallObserved
 from telemetry.metrics import definitions as metrics
 from telemetry.metrics import shared
-from telemetry.metrics.counting import increase, observe, set_to
+from telemetry.metrics.counting import change, increase, observe, set_to
 
 RECALL: Final = "recall"
 HOUR: Final = 3600.0
@@ -64,3 +64,8 @@ def count_stored(counts: Mapping[str, int]) -> None:
     """Count memories that were written."""
     for kind, count in counts.items():
         increase(metrics.MEMORIES_STORED, kind, by=count)
+
+
+def count_sockets(by: int) -> None:
+    """Count live pages that come (1) and go (-1)."""
+    change(metrics.LIVE_SOCKETS, by)

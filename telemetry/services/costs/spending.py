@@ -26,6 +26,8 @@ from memory.ports.allowance import Intended
 from memory.ports.recorder import JobRan, ModelCalled, RecallObserved
 from memory.services.clock import now
 from memory.services.gathering import write_at_end
+from telemetry.metrics.counting import increase
+from telemetry.metrics.definitions import MODEL_COST
 from telemetry.services.costs.limits import Limit, Spent, limits, spent
 from telemetry.services.costs.prices import costs_something
 from telemetry.services.costs.usage_log import Sums, UsageLog
@@ -64,6 +66,8 @@ class Spending:
         if call.owner_id is None:
             return
         sums = Sums.of(call)
+        if sums.cost:
+            increase(MODEL_COST, call.kind, call.component, call.model, by=float(sums.cost))
         with self._lock:
             self.log.note(call.owner_id, sums)
             known = self._known.get(call.owner_id)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from datetime import timedelta
+from decimal import Decimal
 from typing import Any
 
 import pytest
@@ -14,9 +15,11 @@ from django_q.models import OrmQ, Success
 from prometheus_client.openmetrics.parser import text_string_to_metric_families as open_families
 from prometheus_client.parser import text_string_to_metric_families as families
 
+from config.settings.prices import Price
 from memory.errors import EmbedderUnavailable
 from memory.models import DueWork, Purge, PurgeState
 from memory.models import User as Login
+from memory.ports.live import socket_count_changed
 from memory.ports.recorder import JobRan, ModelCalled, RecallObserved, job_ran, model_called, recalled
 from memory.providers.composition import embedder
 from memory.services.actors import Actor
@@ -26,6 +29,8 @@ from memory.services.health import forget_health
 from memory.services.jobs import RUN_DUE_WORK
 from memory.services.remember import remember
 from telemetry.metrics.definitions import ALL
+from telemetry.services.recording import flush, record, record_events
+from telemetry.services.turn_drafts import TurnDraft
 
 TOKEN = {"HTTP_AUTHORIZATION": f"Bearer {settings.METRICS_TOKEN}"}
 real = pytest.mark.django_db(transaction=True)
@@ -207,6 +212,37 @@ class TestWhatHappens:
         last = of("loci_job_last_success_timestamp_seconds", task="tested")
         assert last is not None
         assert abs(last - now().timestamp()) < 600
+
+    @real
+    def test_what_calls_cost(self, client: Client, alice: Actor) -> None:
+        labels = {"kind": "llm", "component": "memory_sleep", "model": "priced"}
+        prices = {"priced": Price(input=Decimal(2), output=Decimal(10), call=Decimal("0.5"))}
+        with override_settings(MODEL_PRICES=prices):
+            model_called(_call(alice, model="priced", input_tokens=1_000_000, output_tokens=100_000))
+            model_called(_call(alice, model="unpriced"))
+        assert value(client, "loci_model_cost_total", **labels) == 3.5
+        assert value(client, "loci_model_cost_total", **{**labels, "model": "unpriced"}) is None
+
+    @real
+    def test_live_pages_come_and_go(self, client: Client) -> None:
+        before = value(client, "loci_live_sockets") or 0
+        socket_count_changed(1)
+        assert value(client, "loci_live_sockets") == before + 1
+        socket_count_changed(-1)
+        assert value(client, "loci_live_sockets") == before
+
+    @real
+    def test_turn_events(self, client: Client, alice: Actor) -> None:
+        before = value(client, "loci_turn_events_recorded_total") or 0
+        for _ in range(2):
+            record(actor=alice, event=TurnDraft(request="Where is the kettle?"))
+        flush()
+        record_events(actor=alice, events=[TurnDraft(request="And the pot?")])
+        assert value(client, "loci_turn_events_recorded_total") == before + 3
+        dropped = value(client, "loci_turn_events_dropped_total", reason="off") or 0
+        with override_settings(TELEMETRY_ENABLED=False):
+            record_events(actor=alice, events=[TurnDraft(request="And now?")])
+        assert value(client, "loci_turn_events_dropped_total", reason="off") == dropped + 1
 
     @real
     def test_memories_are_counted_when_they_are_committed(self, client: Client, alice: Actor) -> None:

@@ -24,15 +24,15 @@ from tests.environment import PROJECT
 
 # Words of the product or of its configuration; nothing else may tell values of a metric apart.
 LABELS = {
-    "check", "code", "component", "direction", "task", "kind", "method", "model", "outcome", "profile", "python", "reason",
-    "route", "stage", "state", "status", "version",
+    "check", "code", "component", "direction", "kind", "method", "model", "outcome", "profile", "python", "reason",
+    "route", "stage", "state", "status", "task", "version",
 }  # fmt: skip
 UNITS = ("_seconds", "_bytes", "_total", "_info", "_hits")
 # Numbers of things have no unit.
 COUNTS = {
-    "loci_up", "loci_health_check", "loci_owners", "loci_provider_up", "loci_live_sockets", "loci_queue_tasks", "loci_due_work",
-    "loci_purges", "loci_turn_events_waiting", "loci_database_connections", "loci_database_pool_connections",
-    "loci_database_pool_waiting",
+    "loci_up", "loci_health_check", "loci_owners", "loci_provider_up", "loci_live_sockets", "loci_queue_tasks",
+    "loci_due_work", "loci_purges", "loci_turn_events_waiting", "loci_database_connections",
+    "loci_database_pool_connections", "loci_database_pool_waiting",
 }  # fmt: skip
 
 
