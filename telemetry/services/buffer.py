@@ -23,6 +23,8 @@ from django.db import InterfaceError, OperationalError, connection
 
 from memory.errors import OwnerPurging
 from memory.models import Owner
+from telemetry.metrics.counting import increase, set_to
+from telemetry.metrics.definitions import EVENTS_DROPPED, EVENTS_RECORDED, EVENTS_WAITING
 from telemetry.services.storing import Recorded, Stored, store
 
 logger = logging.getLogger(__name__)
@@ -97,7 +99,7 @@ class TurnBuffer:
         """Take an event; costs no query. Tells whether there was room."""
         with self._room:
             if not self._has_room() and not self._waits_for_room():
-                self._count("lost")
+                self._count("lost", "full")
                 return False
             self._waiting.append(event)
             self._counts["taken"] += 1
@@ -112,7 +114,7 @@ class TurnBuffer:
     def refuse(self) -> None:
         """Count an event that was none."""
         with self._room:
-            self._count("refused")
+            self._count("refused", "invalid")
 
     def flush(self) -> None:
         """Write what waits now; what the database refuses stays for the next time."""
@@ -149,9 +151,10 @@ class TurnBuffer:
         self._room.wait_for(lambda: self._has_room() or self._stalled, timeout=PATIENCE_SECONDS)
         return self._has_room()
 
-    def _count(self, name: str) -> None:
+    def _count(self, name: str, reason: str) -> None:
         """Count what should not be, and log it the more rarely the more often it comes."""
         self._counts[name] += 1
+        increase(EVENTS_DROPPED, reason)
         if self._counts[name].bit_count() == 1:
             logger.warning("turn events that were %s so far: %d", name, self._counts[name])
 
@@ -173,6 +176,7 @@ class TurnBuffer:
                 # Whatever went wrong, nothing is dropped that was not counted.
                 self._waiting.extendleft(reversed([*kept, *batch]))
                 self._writing, self._stalled = 0, bool(kept)
+                set_to(EVENTS_WAITING, len(self._waiting))
                 self._room.notify_all()
         return not kept
 
@@ -196,8 +200,7 @@ class TurnBuffer:
             logger.warning("turn events cannot be written: %s", type(error).__name__)
             if self._attempts[owner_id] < MOST_ATTEMPTS:
                 return False
-            with self._room:
-                self._counts["lost"] += len(events)
+            self._add(lost=len(events))
             logger.exception("turn events of owner %s are lost: %d", owner_id, len(events))
             del self._attempts[owner_id]
             return True
@@ -207,9 +210,12 @@ class TurnBuffer:
         self._add(written=new, gone=gone, duplicates=len(stored) - new - gone)
         return True
 
-    def _add(self, **numbers: int) -> None:
+    def _add(self, *, written: int = 0, duplicates: int = 0, gone: int = 0, lost: int = 0) -> None:
         with self._room:
-            self._counts.update(numbers)
+            self._counts.update(written=written, duplicates=duplicates, gone=gone, lost=lost)
+        increase(EVENTS_RECORDED, by=written)
+        increase(EVENTS_DROPPED, "gone", by=gone)
+        increase(EVENTS_DROPPED, "failed", by=lost)
 
     def _run(self) -> None:
         while True:

@@ -17,6 +17,8 @@ from memory.models import owner_scope
 from memory.services.actors import Actor, Permission
 from memory.services.clock import now
 from memory.services.gathering import write_at_end
+from telemetry.metrics.counting import increase
+from telemetry.metrics.definitions import EVENTS_DROPPED, EVENTS_RECORDED
 from telemetry.services.buffer import RecordingCounts, TurnBuffer
 from telemetry.services.state import shown_stream, state
 from telemetry.services.storing import Recorded, Stored, store
@@ -114,13 +116,22 @@ def record_events(*, actor: Actor, events: Sequence[TurnDraft]) -> RecordedEvent
         Recorded(new_id(), actor.owner_id, actor.agent_id, at, _checked(event, index, at, several=len(events) > 1))
         for index, event in enumerate(events)
     ]
-    stored = store(recorded) if settings.TELEMETRY_ENABLED else [Stored(None, False, None)] * len(recorded)
-    return _answer(actor, recorded, stored)
+    if settings.TELEMETRY_ENABLED:
+        answer = _answer(actor, recorded, store(recorded))
+        increase(EVENTS_RECORDED, by=answer.accepted)
+        return answer
+    increase(EVENTS_DROPPED, "off", by=len(recorded))
+    return _answer(actor, recorded, [Stored(None, False, None)] * len(recorded))
 
 
 def recording_counts() -> RecordingCounts:
     """Tell what this process has done with the events that `record` took."""
     return _buffer.counts()
+
+
+def waiting_events() -> int:
+    """Tell how many events wait in this process to be written."""
+    return _buffer.counts().waiting
 
 
 def flush() -> None:
