@@ -213,9 +213,12 @@ class NotifyLayer(BaseChannelLayer):  # type: ignore[misc]
     def _adopt(self) -> None:
         """Belong to the running loop; what belonged to a former one has ended with it."""
         running = asyncio.get_running_loop()
-        if self._loop is not running:
-            self._loop, self._listener = running, None
-            self._begin()
+        if self._loop is running:
+            return
+        if self._loop is not None and self._listener is not None and not self._loop.is_closed():
+            self._loop.call_soon_threadsafe(self._listener.cancel)
+        self._loop, self._listener = running, None
+        self._begin()
 
     def _inbox(self, channel: str) -> _Inbox:
         now = time.monotonic()

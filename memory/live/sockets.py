@@ -8,6 +8,8 @@ from collections.abc import Callable
 from typing import Final, Protocol
 from uuid import UUID
 
+from memory.ports.live import socket_count_changed
+
 MOST_OF_ONE: Final = 16
 """Sockets that one person or agent may have in one process."""
 
@@ -42,7 +44,8 @@ class OpenSockets:
                 return False
             self._owners[socket] = (owner_id, caller_id)
             self._counts[caller_id] += 1
-            return True
+        socket_count_changed(1)
+        return True
 
     def remove(self, socket: Socket) -> None:
         """Let a socket go; without effect for one that was not taken in."""
@@ -53,6 +56,7 @@ class OpenSockets:
             self._counts[caller_id] -= 1
             if not self._counts[caller_id]:
                 del self._counts[caller_id]
+        socket_count_changed(-1)
 
     def judge_owner(self, owner_id: UUID) -> None:
         """Have the sockets of an owner judged anew; for a purge, which closes them so."""
