@@ -24,5 +24,6 @@ class Tab:
 TABS: Final[tuple[Tab, ...]] = (
     Tab("Coverage", "telemetry:coverage", frozenset({"telemetry:requests", "telemetry:test-mode"})),
     Tab("Recall", "telemetry:recall", frozenset({"telemetry:feedback"})),
+    Tab("Costs", "telemetry:costs"),
     Tab("Health", "telemetry:health"),
 )

@@ -4,13 +4,16 @@ from __future__ import annotations
 
 from django.urls import URLPattern, path
 
-from telemetry.palace.views import coverage, front, health, recall_quality, test_mode
+from telemetry.palace.views import costs, coverage, front, health, recall_quality, test_mode
 
 app_name = "telemetry"
 urlpatterns: list[URLPattern] = [
     path("", front.page, name="index"),
     path("coverage/", coverage.page, name="coverage"),
     path("coverage/requests/", coverage.requests, name="requests"),
+    path("costs/", costs.page, name="costs"),
+    path("costs/budget/", costs.save_budget, name="save-budget"),
+    path("costs/budget/remove/", costs.drop_budget, name="remove-budget"),
     path("health/", health.page, name="health"),
     path("test-mode/", test_mode.page, name="test-mode"),
     path("recall/", recall_quality.page, name="recall"),
