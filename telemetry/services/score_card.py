@@ -35,9 +35,9 @@ LOW_CONFIDENCE: Final = 0.5
 MEMORIES: Final = f"""
     SELECT count(*), count(*) FILTER (WHERE decay > {ACTIVE_ABOVE}), count(*) FILTER (WHERE decay < {STALE_BELOW}),
            coalesce(avg(decay), 0), count(*) FILTER (WHERE uses > 0),
-           count(*) FILTER (WHERE confidence < {LOW_CONFIDENCE})
+           count(*) FILTER (WHERE confidence < {LOW_CONFIDENCE}), count(*) FILTER (WHERE waits)
     FROM (
-        SELECT {DECAY} AS decay, a.access_count AS uses, m.confidence
+        SELECT {DECAY} AS decay, a.access_count AS uses, m.confidence, ({WAITS}) AS waits
         FROM memory_memory m
         LEFT JOIN memory_memoryaccess a ON a.owner_id = m.owner_id AND a.memory_id = m.id
         WHERE m.owner_id = %(owner)s AND m.status = %(live)s
@@ -57,12 +57,11 @@ GRAPH: Final = """
            (SELECT coalesce(avg(r.confidence), 0) FROM memory_reflection r JOIN memory_memory m
             ON m.owner_id = r.owner_id AND m.id = r.memory_id AND m.status = %(live)s WHERE r.owner_id = %(owner)s)
 """
-WAITING: Final = f"""
+WAITING: Final = """
     SELECT (SELECT count(*) FROM memory_memory m WHERE m.owner_id = %(owner)s AND m.status = %(live)s
             AND NOT EXISTS (SELECT FROM memory_memoryvector v JOIN memory_embeddingspace s
                             ON s.id = v.space_id AND s.state = %(active)s
                             WHERE v.owner_id = %(owner)s AND v.memory_id = m.id)),
-           (SELECT count(*) FROM memory_memory m WHERE {WAITS}),
            (SELECT count(*) FROM memory_reviewitem WHERE owner_id = %(owner)s
             AND (state = %(open)s OR (state = %(snoozed)s AND snoozed_until <= %(moment)s))),
            (SELECT count(*) FROM memory_reviewitem WHERE owner_id = %(owner)s AND kind = %(contradiction)s
@@ -139,9 +138,9 @@ def _counted(owner_id: UUID, moment: datetime) -> ScoreCard:
         "snoozed": str(ReviewState.SNOOZED),
         "contradiction": str(ReviewKind.CONTRADICTION),
     }
-    memories, active, stale, decay, used, unsure = _row(MEMORIES, values)
+    memories, active, stale, decay, used, unsure, unextracted = _row(MEMORIES, values)
     entities, unrelated, relations, reflections, confidence = _row(GRAPH, values)
-    without_vector, unextracted, reviews, contradictions = _row(WAITING, values)
+    without_vector, reviews, contradictions = _row(WAITING, values)
     standing = Standing(
         memories=memories,
         active=active,

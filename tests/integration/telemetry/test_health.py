@@ -146,7 +146,10 @@ class TestReady:
         settings.RERANKER_PROVIDER = "none"
         forget_providers()
 
-    def test_a_flood_costs_one_look(self, django_assert_num_queries: DjangoAssertNumQueries) -> None:
+    def test_a_flood_costs_one_look(
+        self, monkeypatch: pytest.MonkeyPatch, django_assert_num_queries: DjangoAssertNumQueries
+    ) -> None:
+        monkeypatch.setattr(reporting, "monotonic", lambda: 100.0)
         recent_findings()
         with django_assert_num_queries(0):
             for _ in range(20):
