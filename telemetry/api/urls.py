@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from django.urls import URLPattern, path
 
-from telemetry.api.views import costs, events, experiments, feedback, recall_quality, score_card
+from telemetry.api.views import costs, coverage, events, experiments, feedback, recall_quality, score_card
 
 app_name = "telemetry-api"
 urlpatterns: list[URLPattern] = [

@@ -160,3 +160,13 @@ class UsageSerializer(serializers.Serializer[Any]):
         child=serializers.CharField(), help_text="Models elsewhere that have no price, as `provider/model`."
     )
     budgets = BudgetSerializer(many=True)
+    spent_today = serializers.SerializerMethodField(help_text="In UTC, whatever window was asked for.")
+    spent_this_month = serializers.SerializerMethodField()
+
+    def get_spent_today(self, report: Any) -> str:
+        """Write what was spent today."""
+        return shown(report.spent_today)
+
+    def get_spent_this_month(self, report: Any) -> str:
+        """Write what was spent this month."""
+        return shown(report.spent_this_month)

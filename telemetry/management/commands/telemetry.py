@@ -10,10 +10,18 @@ from django.core.management.base import BaseCommand
 
 from memory.management.answers import errors_for_operators
 from memory.management.owners import acting_for
-from telemetry.management import event_actions, health_actions, metrics_actions, recall_actions
+from telemetry.management import (
+    cost_actions,
+    event_actions,
+    health_actions,
+    metrics_actions,
+    recall_actions,
+    report_actions,
+)
 from telemetry.management.actions import ActionSpec, InstallationAction
 
 ACTIONS: Final[Mapping[str, ActionSpec | InstallationAction]] = {
+    **cost_actions.ACTIONS,
     **event_actions.ACTIONS,
     **health_actions.ACTIONS,
     **metrics_actions.ACTIONS,

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from datetime import datetime
 from decimal import Decimal, InvalidOperation
 from typing import Any, Final
 from uuid import UUID
@@ -85,12 +84,11 @@ def budget_standings(*, actor: Actor) -> Sequence[Standing]:
     actor.require(Permission.TELEMETRY_READ)
     spending.flush()
     with owner_scope(actor.owner_id):
-        return standings(now())
+        return standings(spent(now()))
 
 
-def standings(moment: datetime) -> Sequence[Standing]:
-    """List the budgets of the current owner, as far as spending is written."""
-    known = spent(moment)
+def standings(known: Spent) -> Sequence[Standing]:
+    """List the budgets of the current owner with what is spent of each."""
     return [_standing(one, known) for one in limits()]
 
 
@@ -198,7 +196,7 @@ def _standing(limit: Limit, known: Spent) -> Standing:
 
 
 def _present(period: BudgetPeriod, agent_id: UUID | None) -> Standing:
-    for one in standings(now()):
+    for one in standings(spent(now())):
         if (one.period.sort, one.agent_id) == (period, agent_id):
             return one
     raise NotFound("There is no such budget.", code="budget.not_found")

@@ -18,9 +18,10 @@ from memory.models import Agent, owner_scope
 from memory.services.actors import Actor, Permission
 from memory.services.clock import now
 from memory.services.legible import legible
-from telemetry.models import ModelUsage
+from telemetry.models import BudgetPeriod, ModelUsage
 from telemetry.services.costs import spending
 from telemetry.services.costs.budgets import Standing, standings
+from telemetry.services.costs.limits import spent
 
 DAYS: Final = 30
 MOST_DAYS: Final = 400
@@ -93,6 +94,7 @@ class UsageReport:
         total: of all calls.
         unpriced: models elsewhere without a price, the most called first, at most 50.
         budgets: the owner's budgets with what is spent of them, whatever window was asked for.
+        spent_today, spent_this_month: in UTC, whatever window was asked for.
     """
 
     since: datetime
@@ -103,6 +105,8 @@ class UsageReport:
     total: Line
     unpriced: Sequence[str]
     budgets: Sequence[Standing]
+    spent_today: Decimal
+    spent_this_month: Decimal
 
 
 def usage_report(*, actor: Actor, request: UsageRequest) -> UsageReport:
@@ -129,6 +133,7 @@ def usage_report(*, actor: Actor, request: UsageRequest) -> UsageReport:
         lines = [_line(row, request.by, names) for row in found]
         if request.by not in ("day", "hour"):
             lines.sort(key=lambda line: (-line.cost, -line.calls, line.key))
+        known = spent(moment)
         return UsageReport(
             since=since,
             until=until,
@@ -140,13 +145,15 @@ def usage_report(*, actor: Actor, request: UsageRequest) -> UsageReport:
                 row["group"]
                 for row in unpriced.annotate(calls=Sum("unpriced_calls")).order_by("-calls", "group")[:MOST_UNPRICED]
             ],
-            budgets=standings(moment),
+            budgets=standings(known),
+            spent_today=known.of((BudgetPeriod.DAY, None)),
+            spent_this_month=known.of((BudgetPeriod.MONTH, None)),
         )
 
 
-def total_of(lines: Sequence[Line]) -> Line:
-    """Add up lines."""
-    return Line("", "", **{name: sum((getattr(line, name) for line in lines), _zero(name)) for name in NAMES})
+def total_of(lines: Sequence[Line], *, key: str = "", label: str = "") -> Line:
+    """Add up lines into one of this name."""
+    return Line(key, label, **{name: sum((getattr(line, name) for line in lines), _zero(name)) for name in NAMES})
 
 
 def _zero(name: str) -> Any:

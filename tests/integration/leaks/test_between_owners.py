@@ -108,6 +108,7 @@ CALLS: dict[tuple[str, str], list[str]] = {
     ("keys", "verify"): ["--all"],
     ("memory", "purge"): ["--expired"],
     ("memory", "restore"): ["{memory}"],
+    ("telemetry", "budgets"): [],
     ("telemetry", "events"): [],
     ("telemetry", "prune"): [],
     ("telemetry", "status"): [],
@@ -117,6 +118,8 @@ CALLS: dict[tuple[str, str], list[str]] = {
 
 def actions_with_owner() -> Iterator[tuple[str, str]]:
     """List every action of every command of this project that takes `--owner`."""
+    ("telemetry", "tuner"): ["--undo", "{change}"],
+    ("telemetry", "usage"): [],
     for name, app in get_commands().items():
         if app not in APPS or name in ("test", "migrate"):
             continue

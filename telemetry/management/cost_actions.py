@@ -1,0 +1,146 @@
+"""The actions of `manage.py telemetry` about costs and budgets."""
+
+from __future__ import annotations
+
+from argparse import ArgumentParser, ArgumentTypeError
+from collections.abc import Mapping, Sequence
+from datetime import datetime
+from typing import Any, Final
+from uuid import UUID
+
+from memory.errors import InvalidInput
+from memory.management.answers import answer, counted
+from memory.management.owners import acting_for
+from memory.services.actors import Actor
+from memory.text.limits import checked_moment
+from telemetry.management.actions import ActionSpec, InstallationAction, Options, Write
+from telemetry.models import BudgetPeriod
+from telemetry.services.costs.budgets import BudgetDraft, Standing, budget_standings, remove_budget, set_budget
+from telemetry.services.costs.installation import InstallationUsage, installation_usage
+from telemetry.services.costs.prices import shown
+from telemetry.services.costs.report import GROUPS, NAMES, Line, UsageReport, UsageRequest, usage_report
+
+STATES: Final = {"ok": "within it", "soft": "soft limit reached", "hard": "used up"}
+
+
+def show_usage(options: Options, write: Write) -> None:
+    """Show what models cost an owner, or with `--all` all owners together."""
+    request = UsageRequest(days=options["days"], since=options["since"], until=options["until"], by=options["by"])
+    if options["all"]:
+        if options["owner"]:
+            raise InvalidInput("--all is about all owners; leave --owner out.", code="usage.owner_or_all")
+        together = installation_usage(request=request)
+        value = {**_usage(together), "owners": together.owners}
+        lines = [f"{counted(together.owners, 'owner')} had calls.", *_lines(together)]
+        answer(write, value, as_json=options["json"], lines=lines)
+        return
+    report = usage_report(actor=acting_for(options["owner"]), request=request)
+    value = {**_usage(report), "budgets": [_budget(one) for one in report.budgets]}
+    lines = [*_lines(report), *(_sentence(one) for one in report.budgets)]
+    answer(write, value, as_json=options["json"], lines=lines)
+
+
+def budgets(actor: Actor, options: Options, write: Write) -> None:
+    """List an owner's budgets, after setting or removing one where a period is named."""
+    period, agent_id = options["period"], options["agent"]
+    if period is None and (options["remove"] or options["soft"] or options["hard"] or agent_id):
+        raise InvalidInput("Name the period too: day or month.", code="budget.period_invalid")
+    if period is not None and options["remove"]:
+        remove_budget(actor=actor, period=period, agent_id=agent_id)
+    elif period is not None:
+        draft = BudgetDraft(period=period, soft=options["soft"], hard=options["hard"], agent_id=agent_id)
+        set_budget(actor=actor, draft=draft)
+    found = budget_standings(actor=actor)
+    lines = [_sentence(one) for one in found] or ["There is no budget."]
+    answer(write, {"budgets": [_budget(one) for one in found]}, as_json=options["json"], lines=lines)
+
+
+def _usage(report: UsageReport | InstallationUsage) -> dict[str, Any]:
+    return {
+        "since": report.since,
+        "until": report.until,
+        "by": report.by,
+        "currency": report.currency,
+        "lines": [{"key": line.key, "label": line.label, **_sums(line)} for line in report.lines],
+        "total": _sums(report.total),
+        "unpriced": list(report.unpriced),
+    }
+
+
+def _sums(line: Line) -> dict[str, Any]:
+    return {**{name: getattr(line, name) for name in NAMES}, "cost": shown(line.cost)}
+
+
+def _budget(one: Standing) -> dict[str, Any]:
+    return {
+        "agent_id": one.agent_id,
+        "period": one.period.sort.value,
+        "soft": None if one.soft is None else shown(one.soft),
+        "hard": None if one.hard is None else shown(one.hard),
+        "spent": shown(one.spent),
+        "currency": one.currency,
+        "state": one.state,
+        "ends": one.period.ends,
+        "own": one.own,
+        "version": one.version,
+    }
+
+
+def _lines(report: UsageReport | InstallationUsage) -> Sequence[str]:
+    found = [f"{line.label}: {_told(line, report.currency)}" for line in report.lines]
+    found.append(f"Together: {_told(report.total, report.currency)}")
+    if report.unpriced:
+        found.append(f"Without a price, and not free: {', '.join(report.unpriced)}. Add them to MODEL_PRICES.")
+    return found
+
+
+def _told(line: Line, currency: str) -> str:
+    tokens = f"{line.input_tokens + line.output_tokens:,} tokens"
+    failed = f", {line.failures:,} failed" if line.failures else ""
+    return f"{shown(line.cost)} {currency}, {counted(line.calls, 'call')}{failed}, {tokens}"
+
+
+def _sentence(one: Standing) -> str:
+    whose = f"Agent {one.agent_id}" if one.agent_id else "All together"
+    limits = [f"warned from {shown(one.soft)}"] if one.soft is not None else []
+    limits += [f"at most {shown(one.hard)}"] if one.hard is not None else []
+    default = "" if one.own else ", the installation's default"
+    spent = f"{shown(one.spent)} {one.currency} spent"
+    return f"{whose}, this {one.period.sort.value}: {spent}; {', '.join(limits)}: {STATES[one.state]}{default}."
+
+
+def _moment(text: str) -> datetime:
+    try:
+        return checked_moment(text)
+    except InvalidInput as error:
+        raise ArgumentTypeError(error.message) from None
+
+
+def _agent(text: str) -> UUID:
+    try:
+        return UUID(text)
+    except ValueError:
+        raise ArgumentTypeError("not an id") from None
+
+
+def _take_window(parser: ArgumentParser) -> None:
+    parser.add_argument("--owner", metavar="LOGIN", help="the owner's login, where there are several")
+    parser.add_argument("--all", action="store_true", help="all owners together, without telling them apart")
+    parser.add_argument("--by", choices=list(GROUPS), default="day", help="by what calls are grouped (day)")
+    parser.add_argument("--days", type=int, metavar="N", help="the last N days (30)")
+    parser.add_argument("--from", dest="since", type=_moment, metavar="DATE", help="from this day or moment on")
+    parser.add_argument("--until", type=_moment, metavar="DATE", help="before this day or moment")
+
+
+def _take_budget(parser: ArgumentParser) -> None:
+    parser.add_argument("period", nargs="?", choices=BudgetPeriod.values, help="which one to set; left out: list them")
+    parser.add_argument("--soft", metavar="AMOUNT", help="warn from here on")
+    parser.add_argument("--hard", metavar="AMOUNT", help="ask no model that costs from here on")
+    parser.add_argument("--agent", type=_agent, metavar="ID", help="an agent's own budget")
+    parser.add_argument("--remove", action="store_true", help="remove it instead")
+
+
+ACTIONS: Final[Mapping[str, ActionSpec | InstallationAction]] = {
+    "usage": InstallationAction("show what models cost", show_usage, _take_window),
+    "budgets": ActionSpec("list budgets for models, or set one", budgets, _take_budget),
+}

@@ -1,0 +1,58 @@
+"""The form for a budget; the services judge its values."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, Final
+from uuid import UUID
+
+from django import forms
+
+from memory.palace.forms import PlainLine
+from telemetry.models import BudgetPeriod
+from telemetry.services.costs.budgets import BudgetDraft
+
+AMOUNT: Final = {"inputmode": "decimal", "autocomplete": "off"}
+
+
+class BudgetForm(forms.Form):
+    """Whose budget, for how long, and its limits."""
+
+    period = forms.ChoiceField(label="For a", choices=[("month", "month (UTC)"), ("day", "day (UTC)")])
+    agent = forms.ChoiceField(label="Of", required=False)
+    soft = PlainLine(
+        label="Warn from",
+        required=False,
+        widget=forms.TextInput(attrs=AMOUNT),
+        help_text="Leave it empty for no warning.",
+    )
+    hard = PlainLine(
+        label="At most",
+        required=False,
+        widget=forms.TextInput(attrs=AMOUNT),
+        help_text="From here on no model is asked that costs. Leave it empty for no limit.",
+    )
+
+    def __init__(self, data: Any = None, *, agents: Sequence[tuple[UUID, str]], currency: str) -> None:
+        """Build the form.
+
+        Args:
+            data: what was sent.
+            agents: the owner's, with their names.
+            currency: of the limits.
+        """
+        super().__init__(data, initial={"period": BudgetPeriod.MONTH.value})
+        choices = [("", "all together"), *((str(pk), name) for pk, name in agents)]
+        self.fields["agent"] = forms.ChoiceField(label="Of", required=False, choices=choices)
+        for name in ("soft", "hard"):
+            self.fields[name].label = f"{self.fields[name].label} ({currency})"
+
+    def draft(self) -> BudgetDraft:
+        """Give what was wished for."""
+        values = self.cleaned_data
+        return BudgetDraft(
+            period=values["period"],
+            agent_id=UUID(values["agent"]) if values["agent"] else None,
+            soft=values["soft"],
+            hard=values["hard"],
+        )

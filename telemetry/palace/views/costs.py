@@ -1,0 +1,112 @@
+"""The page about costs: what models cost, by what, and how much they may."""
+
+from __future__ import annotations
+
+from typing import Any, Final
+from uuid import UUID
+
+from django.conf import settings
+from django.contrib import messages
+from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
+from django.shortcuts import render
+from django.urls import reverse
+
+from memory.errors import LociError, NotFound
+from memory.palace.access import person_page
+from memory.palace.errors import add_to_form
+from memory.palace.privacy_view import named
+from memory.services.actors import Actor
+from memory.services.agents import list_agents
+from telemetry.palace.costs_forms import BudgetForm
+from telemetry.palace.costs_view import KINDS, PERIODS, budget_rows, cost_rows, numbers, trend, warnings
+from telemetry.palace.frame import frame
+from telemetry.services.costs.budgets import remove_budget, set_budget
+from telemetry.services.costs.report import UsageRequest, usage_report
+
+WINDOWS: Final = (7, 30, 90, 365)
+DEFAULT: Final = 30
+
+
+@person_page("GET", "HEAD")
+def page(request: HttpRequest, actor: Actor) -> HttpResponse:
+    """Show what models cost, and the budgets."""
+    return _page(request, actor)
+
+
+@person_page("POST")
+def save_budget(request: HttpRequest, actor: Actor) -> HttpResponse:
+    """Set a budget."""
+    form = _form(actor, request.POST)
+    if form.is_valid():
+        try:
+            kept = set_budget(actor=actor, draft=form.draft())
+        except LociError as error:
+            add_to_form(form, error)
+        else:
+            messages.success(request, f"The budget of {PERIODS[kept.period.sort.value]} is set. It holds at once.")
+            return HttpResponseRedirect(f"{reverse('telemetry:costs')}#budgets")
+    return _page(request, actor, form, status=422)
+
+
+@person_page("POST")
+def drop_budget(request: HttpRequest, actor: Actor) -> HttpResponse:
+    """Remove a budget."""
+    version = request.POST.get("version", "")
+    remove_budget(
+        actor=actor,
+        period=request.POST.get("period", ""),
+        agent_id=_agent(request.POST.get("agent", "")),
+        version=int(version) if version.isascii() and version.isdigit() and len(version) < 10 else None,
+    )
+    messages.success(request, "The budget is removed.")
+    return HttpResponseRedirect(f"{reverse('telemetry:costs')}#budgets")
+
+
+def _agents(actor: Actor) -> list[tuple[UUID, str]]:
+    return [(agent.pk, named(agent)) for agent in list_agents(actor=actor)]
+
+
+def _agent(sent: str) -> UUID | None:
+    """Read an agent's id; raises NotFound for anything that is none, like for an unknown one."""
+    try:
+        return UUID(sent) if sent else None
+    except ValueError:
+        raise NotFound("There is no agent with this id here.") from None
+
+
+def _form(actor: Actor, data: Any = None) -> BudgetForm:
+    return BudgetForm(data, agents=_agents(actor), currency=settings.PRICE_CURRENCY)
+
+
+def _page(request: HttpRequest, actor: Actor, form: BudgetForm | None = None, *, status: int = 200) -> HttpResponse:
+    days = _window(request.GET.get("days", ""))
+    by_day, by_part, by_agent, by_model, by_kind = (
+        usage_report(actor=actor, request=UsageRequest(days=days, by=group))
+        for group in ("day", "component", "agent", "model", "kind")
+    )
+    budgets = budget_rows(by_day.budgets, dict(_agents(actor)))
+    context = {
+        "days": days,
+        "windows": WINDOWS,
+        "report": by_day,
+        "priced": bool(settings.MODEL_PRICES),
+        "figures": numbers(by_day, by_day.spent_today, by_day.spent_this_month),
+        "budgets": budgets,
+        "warnings": warnings(budgets),
+        "groups": [
+            ("part", "Part of Loci", cost_rows(by_part)),
+            ("agent", "Agent", cost_rows(by_agent)),
+            ("model", "Model", cost_rows(by_model)),
+            ("kind", "Kind of model", cost_rows(by_kind, labels=KINDS)),
+        ],
+        "unpriced": by_day.unpriced,
+        "trend": trend(by_day),
+        "form": form or _form(actor),
+        **frame(request, actor),
+    }
+    return render(request, "telemetry/costs.html", context, status=status)
+
+
+def _window(text: str) -> int:
+    """Read the window; what is none of those offered is the usual one."""
+    return next((days for days in WINDOWS if str(days) == text), DEFAULT)

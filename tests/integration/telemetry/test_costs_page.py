@@ -1,0 +1,163 @@
+"""The page about costs: what it says, what it warns of, and the form for budgets."""
+
+from __future__ import annotations
+
+import html
+import re
+from collections.abc import Callable
+from datetime import timedelta
+from decimal import Decimal
+from typing import Any
+
+import pytest
+from django.test import Client, override_settings
+
+from memory.ports.recorder import model_called
+from memory.services.actors import Actor
+from memory.services.clock import now
+from telemetry.palace.costs_view import money
+from telemetry.services.costs.budgets import BudgetDraft, budget_standings, set_budget
+from tests.integration.palace.conftest import client_of, directives
+from tests.integration.telemetry.providers import PRICES
+from tests.integration.telemetry.test_usage import call_for
+
+pytestmark = pytest.mark.django_db
+
+PAGE = "/telemetry/costs/"
+
+
+def text_of(answer: Any) -> str:
+    plain = re.sub(r"<[^>]+>", " ", answer.content.decode())
+    return re.sub(r"\s+", " ", html.unescape(plain))
+
+
+def look(client: Client, query: str = "") -> str:
+    answer = client.get(f"{PAGE}{query}")
+    assert answer.status_code == 200
+    return text_of(answer)
+
+
+@pytest.fixture
+def palace(alice: Actor) -> Client:
+    return client_of(alice)
+
+
+class TestWhatItSays:
+    def test_without_calls_it_says_what_to_do(self, palace: Client) -> None:
+        said = look(palace)
+        assert "No model was asked in these days" in said
+        assert "There is no budget" in said
+        assert "No model has a price on this server" in said
+
+    def test_costs_stand_by_part_agent_model_and_kind(
+        self, alice: Actor, palace: Client, make_agent: Callable[..., tuple[Actor, str]]
+    ) -> None:
+        agent, _ = make_agent(alice, "Violet")
+        with override_settings(MODEL_PRICES=PRICES):
+            model_called(call_for(alice, at=now(), input_tokens=10_000_000))
+            model_called(call_for(agent, at=now(), kind="embedding", component="recall", model="paid", ok=False))
+            said = look(palace)
+        assert "This month 1.50 USD" in said
+        assert "Today 1.50 USD" in said
+        assert "openai/chat 1 0 10,000,100 1.50 USD" in said
+        assert "openai/paid 1 1 1,100 0.00008 USD" in said
+        assert "Violet 1 1" in said
+        assert "no agent 1 0" in said
+        assert "Language model 1 0" in said
+        assert "By day" in said
+
+    def test_what_has_no_price_is_not_shown_as_free(self, alice: Actor, palace: Client) -> None:
+        model_called(call_for(alice, at=now(), model="unknown"))
+        said = look(palace)
+        assert "1 call went to models without a price, which are not free: openai/unknown." in said
+        assert "openai/unknown 1 0 1,100 no price" in said
+
+    def test_a_window_that_is_not_offered_is_the_usual_one(self, alice: Actor, palace: Client) -> None:
+        model_called(call_for(alice, at=now() - timedelta(days=60)))
+        for query, found in (("?days=7", False), ("?days=90", True), ("?days=9999", False), ("?days=x", False)):
+            assert ("memory_sleep" in look(palace, query)) is found
+
+    def test_it_needs_no_script_or_style_of_its_own(self, alice: Actor, palace: Client) -> None:
+        set_budget(actor=alice, draft=BudgetDraft(period="day", soft=1, hard=2))
+        model_called(call_for(alice, at=now()))
+        answer = palace.get(PAGE)
+        assert directives(answer)["style-src"] == ["'self'"]
+        page = answer.content.decode()
+        assert not re.search(r"<style|\sstyle=|\son\w+=", page)
+        assert page.count("<caption") == page.count("<table")
+
+    def test_a_stranger_sees_nothing_of_it(self, alice: Actor, mallory: Actor) -> None:
+        set_budget(actor=alice, draft=BudgetDraft(period="day", hard=77))
+        model_called(call_for(alice, at=now(), component="memory_skills"))
+        said = look(client_of(mallory))
+        assert "77" not in said
+        assert "memory_skills" not in said
+
+
+class TestBudgets:
+    def test_a_limit_that_is_reached_is_warned_of(self, alice: Actor, palace: Client) -> None:
+        set_budget(actor=alice, draft=BudgetDraft(period="day", soft="0.0001", hard=1))
+        set_budget(actor=alice, draft=BudgetDraft(period="month", hard="0.0002"))
+        with override_settings(MODEL_PRICES=PRICES):
+            model_called(call_for(alice, at=now()))
+        said = look(palace)
+        assert "All together, today: the soft limit is reached." in said
+        assert "All together, this month: the budget is used up. No model is asked that costs." in said
+        assert "0.00021 USD spent; warned from 0.0001 USD, at most 1.00 USD. Soft limit reached." in said
+
+    def test_it_is_set_and_removed_by_form(
+        self, alice: Actor, palace: Client, make_agent: Callable[..., tuple[Actor, str]]
+    ) -> None:
+        agent, _ = make_agent(alice, "Violet")
+        sent = {"period": "day", "agent": str(agent.agent_id), "soft": "", "hard": " 2.5 "}
+        answer = palace.post(f"{PAGE}budget/", sent)
+        assert (answer.status_code, answer["Location"]) == (302, f"{PAGE}#budgets")
+        assert "Violet, today" in look(palace)
+        (kept,) = budget_standings(actor=alice)
+        assert (kept.agent_id, kept.soft, kept.hard) == (agent.agent_id, None, Decimal("2.5"))
+        stale = palace.post(f"{PAGE}budget/remove/", {**sent, "version": "7"})
+        assert stale.status_code == 409
+        assert palace.post(f"{PAGE}budget/remove/", {**sent, "version": "1"}).status_code == 302
+        assert budget_standings(actor=alice) == []
+
+    @pytest.mark.parametrize(
+        ("sent", "sentence"),
+        [
+            ({"period": "day", "soft": "3", "hard": "2"}, "The soft limit is above the hard one."),
+            ({"period": "day"}, "A budget has a soft or a hard limit, or both."),
+            ({"period": "day", "hard": "2,50"}, "at most 6 decimal places"),
+            ({"period": "week", "hard": "2"}, "Select a valid choice"),
+            ({"period": "day", "hard": "2", "agent": "nobody"}, "Select a valid choice"),
+        ],
+    )
+    def test_what_cannot_be_used_is_said_beside_the_form(
+        self, alice: Actor, palace: Client, sent: dict[str, str], sentence: str
+    ) -> None:
+        answer = palace.post(f"{PAGE}budget/", sent)
+        assert answer.status_code == 422
+        assert sentence in text_of(answer)
+        assert "<details open" in answer.content.decode()
+        assert budget_standings(actor=alice) == []
+
+    def test_an_agent_of_nobody_is_not_there(self, palace: Client) -> None:
+        sent = {"period": "day", "agent": "nobody"}
+        assert palace.post(f"{PAGE}budget/remove/", sent).status_code == 404
+
+    def test_the_default_of_the_installation_is_named_as_such(self, palace: Client) -> None:
+        with override_settings(BUDGET_HARD=Decimal(5)):
+            assert "This installation's default" in look(palace)
+
+
+@pytest.mark.parametrize(
+    ("amount", "written"),
+    [
+        ("0", "0 USD"),
+        ("0.0000001", "0.0000001 USD"),
+        ("0.000123456", "0.0001235 USD"),
+        ("0.5", "0.5 USD"),
+        ("1", "1.00 USD"),
+        ("1234.567", "1,234.57 USD"),
+    ],
+)
+def test_amounts_are_written_for_people(amount: str, written: str) -> None:
+    assert money(Decimal(amount), "USD") == written
