@@ -14,7 +14,9 @@ Kind = Literal["counter", "gauge", "histogram"]
 Across = Literal["", "livesum", "max"]
 
 REQUEST_SECONDS: Final = (0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0)
-STAGE_SECONDS: Final = (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5)
+# Those of the report of recall in use, so that both tell the same.
+RECALL_BOUNDS: Final = (0.005, 0.01, 0.025, 0.05, 0.075, 0.1, 0.15, 0.2, 0.3, 0.5, 0.75, 1.0, 2.5, 5.0, 10.0)
+STAGE_SECONDS: Final = (0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5)
 CALL_SECONDS: Final = (0.01, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 30.0, 60.0)
 JOB_SECONDS: Final = (0.05, 0.1, 0.5, 1.0, 5.0, 15.0, 60.0, 300.0, 600.0)
 HITS: Final = (0.0, 1.0, 2.0, 3.0, 5.0, 8.0, 13.0, 20.0, 50.0, 100.0)
@@ -33,6 +35,7 @@ class Definition:
         buckets: upper bounds of a histogram.
         across: how a gauge's values of several processes become one: the sum over those that live, or the highest;
             empty for one that is read from where it stands when somebody asks.
+        begins: values of the only label that stand at 0 from the start, so that the first count is seen as growth.
     """
 
     name: str
@@ -42,6 +45,7 @@ class Definition:
     group: str
     buckets: tuple[float, ...] = ()
     across: Across = ""
+    begins: tuple[str, ...] = ()
 
     @property
     def is_counted(self) -> bool:
@@ -53,8 +57,8 @@ ALL: Final[dict[str, Definition]] = {}
 _group = ""
 
 
-def _counter(name: str, says: str, *labels: str) -> Definition:
-    return _declared(Definition(name, "counter", says, labels, _group))
+def _counter(name: str, says: str, *labels: str, begins: tuple[str, ...] = ()) -> Definition:
+    return _declared(Definition(name, "counter", says, labels, _group, begins=begins))
 
 
 def _histogram(name: str, says: str, *labels: str, buckets: tuple[float, ...]) -> Definition:
@@ -112,7 +116,7 @@ RECALLS = _counter(
     "outcome",
 )
 RECALL_SECONDS = _histogram(
-    "loci_recall_duration_seconds", "From the question to its answer.", "profile", buckets=REQUEST_SECONDS
+    "loci_recall_duration_seconds", "From the question to its answer.", "profile", buckets=RECALL_BOUNDS
 )
 RECALL_STAGES = _histogram(
     "loci_recall_stage_duration_seconds", "Parts of a recall, by stage.", "stage", buckets=STAGE_SECONDS
@@ -176,7 +180,10 @@ PURGES = _gauge("loci_purges", "Purges that are not done, by state (`waiting`, `
 _group = "Telemetry"
 EVENTS_RECORDED = _counter("loci_turn_events_recorded_total", "Turn events written.")
 EVENTS_DROPPED = _counter(
-    "loci_turn_events_dropped_total", "Turn events that were taken and not kept, by reason.", "reason"
+    "loci_turn_events_dropped_total",
+    "Turn events that were taken and not kept, by reason.",
+    "reason",
+    begins=("full", "invalid", "gone", "failed", "off"),
 )
 EVENTS_WAITING = _gauge(
     "loci_turn_events_waiting", "Turn events that wait in processes to be written.", across="livesum"

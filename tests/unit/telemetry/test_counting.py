@@ -18,8 +18,10 @@ from telemetry.metrics.definitions import (
     LIVE_SOCKETS,
     RECALL_DEGRADED,
     RECALL_SECONDS,
+    RECALL_STAGES,
     Definition,
 )
+from telemetry.quality import buckets
 from tests.environment import PROJECT
 
 # Words of the product or of its configuration; nothing else may tell values of a metric apart.
@@ -49,6 +51,11 @@ def test_names_labels_and_units_follow_the_rules(definition: Definition) -> None
     assert definition.says.endswith(".")
     assert (definition.kind == "histogram") == bool(definition.buckets)
     assert list(definition.buckets) == sorted(set(definition.buckets))
+
+
+def test_recalls_are_counted_by_the_bounds_of_their_report() -> None:
+    assert RECALL_SECONDS.buckets == buckets.LATENCY_SECONDS
+    assert RECALL_STAGES.buckets == buckets.STAGE_SECONDS
 
 
 def test_no_metric_is_declared_and_never_given_a_value() -> None:

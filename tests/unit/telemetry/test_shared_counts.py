@@ -18,11 +18,7 @@ from telemetry.metrics import shared
 from tests.environment import PROJECT
 
 RUNS = 'loci_job_runs_total{"outcome": "ok", "task": "seal"}'
-PREAMBLE = (
-    f"""
-RUNS = {RUNS!r}
-"""
-    + """
+PREAMBLE = """
 import json, os, signal, sys
 from pathlib import Path
 from telemetry.metrics import shared
@@ -52,13 +48,12 @@ def in_a_child(work, *, end=lambda: os._exit(0)):
 def files():
     return sorted(path.name for path in place.glob("*.db"))
 """
-)
 
 
 def ran(script: str, place: Path) -> Any:
     """Run a script in a process of its own that counts with others; give what it prints as JSON."""
     done = subprocess.run(
-        [sys.executable, "-c", PREAMBLE + textwrap.dedent(script)],
+        [sys.executable, "-c", f"{PREAMBLE}\nRUNS = {RUNS!r}\n{textwrap.dedent(script)}"],
         cwd=PROJECT,
         env={**os.environ, "PYTHONPATH": str(PROJECT), shared.VARIABLE: str(place)},
         capture_output=True,
