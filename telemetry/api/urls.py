@@ -12,9 +12,13 @@ urlpatterns: list[URLPattern] = [
     path("telemetry/budgets", costs.BudgetsView.as_view(), name="budgets"),
     path("telemetry/budgets/<str:period>", costs.BudgetView.as_view(), name="budget"),
     path("telemetry/budgets/<str:period>/agents/<str:agent_id>", costs.AgentBudgetView.as_view(), name="agent-budget"),
+    path("telemetry/score-card", score_card.ScoreCardView.as_view(), name="score-card"),
+    path("telemetry/pipeline-coverage", coverage.CoverageView.as_view(), name="pipeline-coverage"),
+    path(
+        "telemetry/pipeline-coverage/clusters/<str:cluster_key>", coverage.ClusterView.as_view(), name="cluster-events"
+    ),
     path("telemetry/pipeline-coverage/events", events.EventsView.as_view(), name="turn-events"),
     path("telemetry/pipeline-coverage/test-mode", events.TestModeView.as_view(), name="test-mode"),
-    path("telemetry/score-card", score_card.ScoreCardView.as_view(), name="score-card"),
     path("recalls/<str:recall_id>/feedback", feedback.FeedbackView.as_view(), name="feedback"),
     path("telemetry/recall", recall_quality.RecallQualityView.as_view(), name="recall-quality"),
     path("telemetry/recall/slow", recall_quality.SlowRecallsView.as_view(), name="slow-recalls"),

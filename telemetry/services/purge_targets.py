@@ -55,10 +55,10 @@ def register_targets() -> None:
     add_agent_part(rows_of_agent("recall_observations", RecallObservation))
     add_agent_part(AgentPart("recall_feedback", _feedback_count, _erase_feedback))
     register_cache("spending", spending.forget)
+    register_cache("score cards", forget_score_cards)
     register_cache("waiting observations", observing.forget)
     register_cache("experiments", running.forget)
     register_cache("coverage reports", reports.forget)
-    register_cache("score cards", forget_score_cards)
     register_cache("waiting turn events", recording.forget)
     add_said(TurnEvent)
 

@@ -129,6 +129,16 @@ class CoverageReport:
     next_spoke: NextSpoke | None
     version: int
 
+    @property
+    def since(self) -> datetime:
+        """Give the beginning of the window."""
+        return self.window[0]
+
+    @property
+    def until(self) -> datetime:
+        """Give the end of the window."""
+        return self.window[1]
+
 
 def assembled(
     analysis: Analysis, *, window: Window, days: int, top_n: int, test_mode: bool, version: int, degraded: str

@@ -88,7 +88,7 @@ def coverage_report(*, actor: Actor, request: ReportRequest) -> CoverageReport:
 
     Raises:
         PermissionRefused: the permission is missing.
-        InvalidInput: `days.out_of_range`, `top_n.out_of_range`, `stream.unknown`, `agent.invalid`, `until.invalid`.
+        InvalidInput: `days.out_of_range`, `top_n.out_of_range`, `stream.invalid`, `id.invalid`, `until.invalid`.
         NotFound: `agent.unknown`.
     """
     actor.require(Permission.TELEMETRY_READ)
@@ -147,7 +147,7 @@ def _checked(request: ReportRequest) -> ReportRequest:
     if request.stream is not None and request.stream not in Stream.values:
         raise InvalidInput(
             f"'stream' is one of {', '.join(Stream.values)}.",
-            code="stream.unknown",
+            code="stream.invalid",
             field="stream",
             known=list(Stream.values),
         )
@@ -162,7 +162,7 @@ def _agent_id(given: UUID | str | None) -> UUID | None:
     try:
         return UUID(given)
     except ValueError as error:
-        raise InvalidInput("'agent' is the id of an agent.", code="agent.invalid", field="agent") from error
+        raise InvalidInput("'agent' is the id of an agent.", code="id.invalid", field="agent") from error
 
 
 def _report(actor: Actor, request: ReportRequest) -> tuple[CoverageReport, Reach]:

@@ -26,6 +26,7 @@ ACTIONS: Final[Mapping[str, ActionSpec | InstallationAction]] = {
     **health_actions.ACTIONS,
     **metrics_actions.ACTIONS,
     **recall_actions.ACTIONS,
+    **report_actions.ACTIONS,
 }
 
 

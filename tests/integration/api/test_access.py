@@ -18,6 +18,8 @@ from memory.services.archive.exporting import archive_stream
 from memory.services.archive.snapshot import snapshot_stream
 from memory.services.clock import now
 from memory.services.review_decisions import reject
+from memory.services.settings import change_settings
+from telemetry.models import TunerChange
 from tests.apps import API as API_ROUTES
 from tests.integration.api.conftest import Client, bearing, client_of, problem, remember
 from tests.integration.consolidation.reviewing import fact, opened
@@ -28,6 +30,7 @@ Maker = Callable[..., Client]
 NOTHING = UUID("0190aaaa-0000-7000-8000-000000000000")
 # Method, path, body, permission. `{memory}` and the like are filled in with rows of Alice.
 Entry = tuple[str, str, Any, Permission]
+COMPARED = {"label": "x", "control": "default", "variant": "prax"}
 ENDPOINTS: list[Entry] = [
     ("get", "/memories", None, Permission.READ),
     ("post", "/memories", {"text": "x"}, Permission.WRITE),
@@ -153,9 +156,6 @@ ENDPOINTS: list[Entry] = [
     ("post", "/groups", {"kind": "squad", "name": "new"}, Permission.AGENTS),
     ("put", "/groups/{group}/members/{agent}", None, Permission.AGENTS),
     ("delete", "/groups/{group}/members/{agent}", None, Permission.AGENTS),
-    ("get", "/telemetry/pipeline-coverage/events", None, Permission.TELEMETRY_READ),
-    ("post", "/telemetry/pipeline-coverage/events", {"request": "x"}, Permission.TELEMETRY_WRITE),
-    ("get", "/telemetry/pipeline-coverage/test-mode", None, Permission.TELEMETRY_READ),
     ("post", "/recalls/{liked}/feedback", {"helpful": True}, Permission.TELEMETRY_WRITE),
     ("delete", "/recalls/{liked}/feedback", None, Permission.TELEMETRY_WRITE),
     ("get", "/telemetry/score-card", None, Permission.TELEMETRY_READ),
@@ -178,6 +178,9 @@ ENDPOINTS: list[Entry] = [
     ("delete", "/telemetry/budgets/month/agents/{agent}", None, Permission.SETTINGS),
     ("get", "/telemetry/pipeline-coverage", None, Permission.TELEMETRY_READ),
     ("get", "/telemetry/pipeline-coverage/clusters/{cluster}", None, Permission.TELEMETRY_READ),
+    ("get", "/telemetry/pipeline-coverage/events", None, Permission.TELEMETRY_READ),
+    ("post", "/telemetry/pipeline-coverage/events", {"request": "x"}, Permission.TELEMETRY_WRITE),
+    ("get", "/telemetry/pipeline-coverage/test-mode", None, Permission.TELEMETRY_READ),
     ("post", "/telemetry/pipeline-coverage/test-mode", {"enabled": True}, Permission.SETTINGS),
 ]
 # What no agent may do, whatever its key allows.
@@ -186,17 +189,23 @@ PERSONS_ONLY = {("put", "/agents/{agent}/trust"), ("post", "/memories/{memory}/r
 READS_TOO = [("get", "/export"), ("get", "/archive"), ("post", "/snapshots")]
 # Open to everybody, or to whoever has a token; tested on their own.
 PUBLIC = {"health", "purges/<str:purge_id>/receipt"}
+# Parts of paths that name a row without its id.
+LITERAL = {"default", "day", "month"}
 WITH_ID = [entry for entry in ENDPOINTS if "{" in entry[1]]
 WITHOUT_MEMORY = ("/access-log", "/outbound", "/settings", "/agents", "/keys", "/groups", "/purges", "/telemetry")
 
-# Parts of paths that name a row without its id.
-LITERAL = {"default", "day", "month"}
+
+def needs_memory(entry: Entry) -> bool:
+    """Tell whether an endpoint is refused while memory is switched off."""
+    return not entry[1].startswith(WITHOUT_MEMORY) or entry[1].endswith("/explain")
+
+
 every_endpoint = pytest.mark.parametrize(
     ("method", "path", "body", "permission"), ENDPOINTS, ids=[f"{m} {p}" for m, p, _, _ in ENDPOINTS]
 )
 NAMES = (
     "memory", "session", "recall", "agent", "key", "group", "edge", "entity", "relation", "run", "review", "decided",
-    "merge", "skill", "tool", "summary", "community", "message", "purge",
+    "merge", "skill", "tool", "summary", "community", "message", "purge", "liked", "experiment", "change", "cluster",
 )  # fmt: skip
 
 
@@ -224,6 +233,33 @@ def skill_rows(client: Client) -> dict[str, str]:
     return {"skill": skills[0], "tool": skills[1], "summary": made[0]["summary_id"]}
 
 
+def quality_rows(client: Client, woman: Client) -> dict[str, str]:
+    """Say that a recall has helped, compare profiles for a while, and note a change of the tuner."""
+    liked = client.json("post", "/recall", {"query": "tea"}).json()["recall_id"]
+    assert client.json("post", f"/recalls/{liked}/feedback", {"helpful": True}).status_code == 201
+    experiment = woman.json("post", "/telemetry/experiments", COMPARED).json()["id"]
+    assert woman.json("post", f"/telemetry/experiments/{experiment}/end").status_code == 200
+    change_settings(actor=woman.actor, changes={"recall_threshold": 0.29})
+    with owner_scope(woman.actor.owner_id):
+        change = TunerChange.objects.create(
+            setting="recall_threshold",
+            before=0.3,
+            after=0.29,
+            ndcg=0.2,
+            recalls=5,
+            reason="quality.low",
+            created_at=now(),
+        )
+    return {"liked": liked, "experiment": experiment, "change": str(change.pk)}
+
+
+def cluster_of(client: Client) -> str:
+    """Record a turn; gives the key of its cluster in the coverage report."""
+    client.json("post", "/telemetry/pipeline-coverage/events", {"request": "Book a table for tea."})
+    found: str = client.json("get", "/telemetry/pipeline-coverage").json()["clusters"][0]["key"]
+    return found
+
+
 @pytest.fixture
 def rows(agent: Client, colleague: Client, woman: Client) -> dict[str, str]:
     """Rows of Alice that the table's paths name; the agent that is paused is not the one that asks."""
@@ -241,6 +277,8 @@ def rows(agent: Client, colleague: Client, woman: Client) -> dict[str, str]:
             owner_id=colleague.actor.owner_id, memory_id=memory, code="llm.unusable", failed_at=now()
         )
     assert woman.json("post", "/graph/communities").json()["communities"] >= 1
+    for path in ("/telemetry/budgets/month", f"/telemetry/budgets/month/agents/{colleague.actor.agent_id}"):
+        assert woman.json("put", path, {"hard": "900"}).status_code == 200
     told = bearing(colleague).json("post", "/bus/messages", {"text": "The kettle sings.", "target": "owner"})
     return {
         "owner": str(woman.actor.owner_id),
@@ -260,6 +298,8 @@ def rows(agent: Client, colleague: Client, woman: Client) -> dict[str, str]:
         **skill_rows(agent),
         "session": turns["session_id"],
         "recall": agent.json("post", "/recall", {"query": "tea"}).json()["recall_id"],
+        **quality_rows(agent, woman),
+        "cluster": cluster_of(agent),
         "agent": str(colleague.actor.agent_id),
         "key": str(key.pk),
         "group": woman.json("post", "/groups", {"kind": "project", "name": "moon"}).json()["id"],
@@ -277,8 +317,6 @@ def named() -> set[tuple[str, str]]:
     return found
 
 
-    for path in ("/telemetry/budgets/month", f"/telemetry/budgets/month/agents/{colleague.actor.agent_id}"):
-        assert woman.json("put", path, {"hard": "900"}).status_code == 200
 def test_the_table_names_every_method_of_every_endpoint() -> None:
     listed = {
         (method.upper(), "/".join("*" if "{" in p or p in LITERAL else p for p in path[1:].split("/")))
@@ -403,12 +441,12 @@ def test_an_unknown_query_parameter_is_refused(agent: Client, rows: dict[str, st
 def test_without_memory_its_endpoints_say_so(agent: Client, rows: dict[str, str], settings: Settings) -> None:
     settings.MEMORY_ENABLED = False
     for entry in ENDPOINTS:
-        if not entry[1].startswith(WITHOUT_MEMORY):
+        if needs_memory(entry):
             refused(agent, entry, rows, 503, "memory.disabled")
 
 
 @pytest.mark.parametrize(
-    "entry", [e for e in ENDPOINTS if e[1].startswith(WITHOUT_MEMORY)], ids=lambda entry: f"{entry[0]} {entry[1]}"
+    "entry", [e for e in ENDPOINTS if not needs_memory(e)], ids=lambda entry: f"{entry[0]} {entry[1]}"
 )
 def test_without_memory_the_rest_works(
     agent: Client, woman: Client, rows: dict[str, str], settings: Settings, entry: Entry

@@ -35,7 +35,7 @@ IN_FIELDS: Mapping[str, str] = {
     "session": "session", "session_id": "session", "agent": "agent", "agent_id": "agent", "memory": "memory",
     "target": "summary", "insight": "other", "other": "third", "entity": "entity", "about": "entity", "needs": "spare",
     "ids": "memory", "run": "run", "after": "memory",
-    "memories": "memory", "object": "memory",
+    "memories": "memory", "object": "memory", "agents": "agent",
 }  # fmt: skip
 # Where an action means another row than its path's parameter says.
 INSTEAD: Mapping[str, Mapping[str, str]] = {

@@ -110,16 +110,21 @@ CALLS: dict[tuple[str, str], list[str]] = {
     ("memory", "restore"): ["{memory}"],
     ("telemetry", "budgets"): [],
     ("telemetry", "events"): [],
+    ("telemetry", "experiments"): ["{experiment}", "--end"],
+    ("telemetry", "explain"): ["{asked}"],
     ("telemetry", "prune"): [],
+    ("telemetry", "recall"): [],
+    ("telemetry", "report"): [],
+    ("telemetry", "score"): [],
     ("telemetry", "status"): [],
     ("telemetry", "test-mode"): ["on"],
+    ("telemetry", "tuner"): ["--undo", "{change}"],
+    ("telemetry", "usage"): [],
 }
 
 
 def actions_with_owner() -> Iterator[tuple[str, str]]:
     """List every action of every command of this project that takes `--owner`."""
-    ("telemetry", "tuner"): ["--undo", "{change}"],
-    ("telemetry", "usage"): [],
     for name, app in get_commands().items():
         if app not in APPS or name in ("test", "migrate"):
             continue

@@ -26,6 +26,7 @@ from memory.services.purge.partial_requests import PartialRequest, begin_partial
 from memory.services.purge.runner import run_purge
 from memory.services.remember import remember
 from memory.services.review_decisions import reject
+from memory.services.settings import change_settings
 from telemetry.models import TunerChange
 from telemetry.services.costs.budgets import BudgetDraft, set_budget
 from telemetry.services.experiments import ExperimentDraft, start_experiment
@@ -182,11 +183,12 @@ def compare(owner: Actor, mark: str) -> Rows:
     """Begin an experiment and note a change of the tuner; gives their ids, and that of a cluster of turns."""
     draft = ExperimentDraft(label=f"{mark}compared {LURE}", control="default", variant="prax", share=0.0)
     made = start_experiment(actor=owner, draft=draft)
+    change_settings(actor=owner, changes={"recall_threshold": 0.29})
     with owner_scope(owner.owner_id):
         change = TunerChange.objects.create(
             setting="recall_threshold",
-            before=0.31,
-            after=0.3,
+            before=0.3,
+            after=0.29,
             ndcg=0.2,
             recalls=5,
             reason="quality.low",
@@ -256,6 +258,7 @@ def plant(client: Client, woman: Client, actor: Actor, name: str, scope: str) ->
     rows["run"] = done(client.json("post", "/consolidation/run", {}))["id"]
     asked = {"query": f"{LURE} {mark}question", "scope": scope}
     rows["recall"] = done(client.json("post", "/recall", asked))["recall_id"]
+    rows["asked"] = done(woman.json("post", "/recall", {"query": f"{LURE} {mark}text"}))["recall_id"]
     return rows
 
 

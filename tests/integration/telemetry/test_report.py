@@ -218,8 +218,8 @@ class TestWindow:
             ({"days": 31}, "days.out_of_range"),
             ({"top_n": 0}, "top_n.out_of_range"),
             ({"top_n": 101}, "top_n.out_of_range"),
-            ({"stream": "dead"}, "stream.unknown"),
-            ({"agent": "nobody"}, "agent.invalid"),
+            ({"stream": "dead"}, "stream.invalid"),
+            ({"agent": "nobody"}, "id.invalid"),
             ({"until": datetime(2026, 5, 1)}, "until.invalid"),  # noqa: DTZ001
         ],
     )
