@@ -37,14 +37,15 @@ class FileLock:
         descriptor = _open(self.path)
         try:
             fcntl.flock(descriptor, fcntl.LOCK_EX | (0 if blocking else fcntl.LOCK_NB))
+            os.ftruncate(descriptor, 0)
+            os.pwrite(descriptor, f"{os.getpid()}\n".encode(), 0)
         except BlockingIOError:
             os.close(descriptor)
             return False
         except BaseException:
+            # On a full disk too, where the number cannot be written: nobody would free the lock.
             os.close(descriptor)
             raise
-        os.ftruncate(descriptor, 0)
-        os.pwrite(descriptor, f"{os.getpid()}\n".encode(), 0)
         self._descriptor = descriptor
         return True
 

@@ -5,6 +5,7 @@ The library is imported with the first count, so that commands that count nothin
 
 from __future__ import annotations
 
+import logging
 import re
 import threading
 from typing import TYPE_CHECKING, Any, Final
@@ -14,6 +15,8 @@ from telemetry.metrics.definitions import ALL, Definition
 
 if TYPE_CHECKING:
     from prometheus_client import CollectorRegistry
+
+logger = logging.getLogger(__name__)
 
 OTHER: Final = "other"
 # Different values of one label; more become `other`. There are fewer routes, components and models than that.
@@ -54,10 +57,12 @@ def change(definition: Definition, by: float) -> None:
 
 
 def begin() -> None:
-    """Make the metrics without labels, so that they stand at 0 before anything has been counted."""
+    """Let metrics without labels, and those whose values are known, stand at 0 before anything has been counted."""
     for definition in ALL.values():
         if definition.is_counted and not definition.labels:
             _child(definition, ())
+        for value in definition.begins:
+            _child(definition, (value,))
 
 
 def counted_here() -> CollectorRegistry:
@@ -74,11 +79,25 @@ def _child(definition: Definition, labels: tuple[str, ...]) -> Any:
         bounded = tuple(
             _bounded(definition, name, value) for name, value in zip(definition.labels, labels, strict=True)
         )
-        family = _family(definition)
-        child = family.labels(*bounded) if bounded else family
+        try:
+            family = _family(definition)
+            child = family.labels(*bounded) if bounded else family
+        except OSError as error:
+            # A full disk must not fail a request; the check of the disk says that it is full.
+            logger.warning("a count cannot be kept: %s", type(error).__name__)
+            return _Nowhere()
         # A value that has become `other` is not remembered, or the memory would grow with what is passed in.
         _children[(definition.name, bounded)] = child
         return child
+
+
+class _Nowhere:
+    """In the place of a count for which there is no room."""
+
+    def inc(self, amount: float) -> None:
+        """Drop it."""
+
+    observe = set = inc
 
 
 def _bounded(definition: Definition, label: str, value: str) -> str:

@@ -39,6 +39,9 @@ def name_processes() -> None:
         return
     from prometheus_client import values
 
+    from telemetry.metrics.allocated import AllocatedDict
+
+    values.MmapedDict = AllocatedDict  # type: ignore[attr-defined]
     values.ValueClass = values.MultiProcessValue(process_name)  # type: ignore[no-untyped-call]
 
 
@@ -80,19 +83,37 @@ def is_alive(name: str) -> bool:
 
 def counted_by_all(place: Path) -> list[Any]:
     """Add up what all processes have counted, as the library's metrics; files of ended ones are put together first."""
-    from prometheus_client.multiprocess import MultiProcessCollector
-
-    with _alone(place):
-        _put_together(place)
-        return list(MultiProcessCollector(None, str(place)).collect())  # type: ignore[no-untyped-call]
+    try:
+        with _alone(place):
+            _put_together(place)
+            return _added_up(place)
+    except OSError as error:
+        _log_no_room(error)
+        return _added_up(place)
 
 
 def put_together() -> None:
     """Add what ended processes have counted to one file and remove theirs; without effect in a process by itself."""
     place = directory()
-    if place is not None:
+    if place is None:
+        return
+    try:
         with _alone(place):
             _put_together(place)
+    except OSError as error:
+        _log_no_room(error)
+
+
+def _added_up(place: Path) -> list[Any]:
+    from prometheus_client.multiprocess import MultiProcessCollector
+
+    collector = MultiProcessCollector(None, str(place))  # type: ignore[no-untyped-call]
+    return list(collector.collect())  # type: ignore[no-untyped-call]
+
+
+def _log_no_room(error: OSError) -> None:
+    """Say that files stay as they are, which costs nothing but their number."""
+    logger.warning("counts of ended processes cannot be put together: %s", type(error).__name__)
 
 
 @contextmanager

@@ -168,6 +168,44 @@ def test_counting_goes_on_while_files_are_put_together(tmp_path: Path) -> None:
     assert found == sorted(found)
 
 
+def test_a_full_disk_costs_counts_and_no_process(tmp_path: Path) -> None:
+    found = ran(
+        """
+        import resource
+        increase(JOB_RUNS, "seal", "ok")
+        # What the disk does not give beyond this is refused as if it were full.
+        room = max(path.stat().st_size for path in place.glob("*.db"))
+        resource.setrlimit(resource.RLIMIT_FSIZE, (room, room))
+        for number in range(2000):
+            increase(JOB_RUNS, f"job{number}", "ok")
+        increase(JOB_RUNS, "seal", "ok")
+        in_a_child(lambda: increase(JOB_RUNS, "seal", "ok", by=5))
+        # Nor can files be put together any more, or the lock be written.
+        resource.setrlimit(resource.RLIMIT_FSIZE, (0, room))
+        values = everything()
+        shared.put_together()
+        print(json.dumps({"seal": values[RUNS], "kept": len(values)}))
+        """,
+        tmp_path,
+    )
+    assert found["seal"] == 7
+    assert 100 < found["kept"] < 1500
+
+
+def test_files_have_no_holes(tmp_path: Path) -> None:
+    blocks = ran(
+        """
+        for number in range(1000):
+            increase(JOB_RUNS, f"job{number}", "ok")
+        stats = [path.stat() for path in place.glob("*.db")]
+        print(json.dumps([[one.st_size, one.st_blocks * 512] for one in stats]))
+        """,
+        tmp_path,
+    )
+    assert blocks
+    assert all(taken >= size for size, taken in blocks)
+
+
 def test_a_damaged_file_of_an_ended_process_is_dropped(tmp_path: Path) -> None:
     (tmp_path / "counter_1-1.db").write_bytes(b"\xff\xff\xff\x7f" * 40)
     found = ran('increase(JOB_RUNS, "seal", "ok"); print(json.dumps(everything()))', tmp_path)
