@@ -94,12 +94,15 @@ def _count_costs() -> None:
     from memory.ports.allowance import add_allowance
     from memory.ports.recorder import add_recorder
     from memory.ports.removers import add_remover
+    from memory.services.added_checks import add_check
+    from telemetry.services.costs.health import budgets_finding
     from telemetry.services.costs.retention import remove_usage
     from telemetry.services.costs.spending import UsageRecorder, require
 
     add_recorder(UsageRecorder())
     add_allowance(require)
     add_remover("model_usage", remove_usage)
+    add_check("budgets", budgets_finding)
 
 
 def _open_pages() -> None:
