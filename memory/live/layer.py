@@ -11,7 +11,6 @@ import asyncio
 import logging
 import random
 import time
-from collections import deque
 from collections.abc import Mapping
 from copy import deepcopy
 from typing import Any, Final
@@ -23,12 +22,11 @@ from channels.exceptions import ChannelFull
 from channels.layers import BaseChannelLayer
 from django.db import close_old_connections, connection
 
+from memory.live.inbox import Inbox, Message
 from memory.live.listening import listening_parameters
 from memory.live.notices import WIRE, notify, read, written
 
 logger = logging.getLogger(__name__)
-
-Message = dict[str, Any]
 
 AGAIN: Final = "live.again"
 """The type of the message that channels in groups get when others may have been lost."""
@@ -42,29 +40,6 @@ PROBE_SECONDS: Final = 30.0
 PROBE_PATIENCE: Final = 10.0
 # How long a channel waits for the listener before it joins all the same; it is told to look anew later.
 JOIN_PATIENCE: Final = 5.0
-
-
-class _Inbox:
-    """What waits for the readers of one channel."""
-
-    def __init__(self) -> None:
-        self.waiting: deque[tuple[float, Message]] = deque()
-        self.arrived = asyncio.Event()
-        self.readers = 0
-        self.groups: set[str] = set()
-
-    def put(self, message: Message, expiry: float) -> None:
-        self.waiting.append((time.monotonic() + expiry, deepcopy(message)))
-        self.arrived.set()
-
-    def take(self) -> Message | None:
-        """Give the oldest message that has not expired, None where there is none."""
-        while self.waiting:
-            expires, message = self.waiting.popleft()
-            if expires > time.monotonic():
-                return message
-        self.arrived.clear()
-        return None
 
 
 class NotifyLayer(BaseChannelLayer):  # type: ignore[misc]
@@ -90,7 +65,7 @@ class NotifyLayer(BaseChannelLayer):  # type: ignore[misc]
         self._begin()
 
     def _begin(self) -> None:
-        self._inboxes: dict[str, _Inbox] = {}
+        self._inboxes: dict[str, Inbox] = {}
         self._groups: dict[str, set[str]] = {}
         self._heard = asyncio.Event()
         self._swept_at = time.monotonic()
@@ -220,7 +195,7 @@ class NotifyLayer(BaseChannelLayer):  # type: ignore[misc]
         self._loop, self._listener = running, None
         self._begin()
 
-    def _inbox(self, channel: str) -> _Inbox:
+    def _inbox(self, channel: str) -> Inbox:
         now = time.monotonic()
         if now - self._swept_at > self.expiry:
             self._swept_at = now
@@ -228,7 +203,7 @@ class NotifyLayer(BaseChannelLayer):  # type: ignore[misc]
                 if inbox.waiting and inbox.waiting[-1][0] <= now:
                     inbox.take()
                     self._drop_if_unused(name)
-        return self._inboxes.setdefault(channel, _Inbox())
+        return self._inboxes.setdefault(channel, Inbox())
 
     def _drop_if_unused(self, channel: str) -> None:
         inbox = self._inboxes.get(channel)
