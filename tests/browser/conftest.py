@@ -4,20 +4,19 @@ from __future__ import annotations
 
 import os
 import shutil
-import threading
 import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
 import pytest
-import uvicorn
 from django.test import Client
 from playwright.sync_api import Browser, BrowserContext, ConsoleMessage, Page, Request
 
 from memory.models import Owner
 from memory.services.actors import Actor
 from tests.browser.furniture import furnish
+from tests.live_server import serving
 
 # Playwright's loop runs in this thread, and Django would refuse the database beside it. This process runs nothing else.
 os.environ["DJANGO_ALLOW_ASYNC_UNSAFE"] = "1"
@@ -52,22 +51,8 @@ def browser_type_launch_args(browser_type_launch_args: dict[str, Any]) -> dict[s
 @pytest.fixture(scope="session")
 def base_url(django_db_setup: None) -> Iterator[str]:
     """Run the web server on a free port and give its address."""
-    # Only now, since it looks at that directory.
-    from config.asgi import application
-
-    server = uvicorn.Server(
-        uvicorn.Config(application, host="127.0.0.1", port=0, lifespan="off", log_level="warning", ws="none")
-    )
-    thread = threading.Thread(target=server.run, name="web", daemon=True)
-    thread.start()
-    while not server.started:
-        if not thread.is_alive():
-            pytest.fail("the web server did not start")
-        time.sleep(0.01)
-    port = server.servers[0].sockets[0].getsockname()[1]
-    yield f"http://127.0.0.1:{port}"
-    server.should_exit = True
-    thread.join(10)
+    with serving() as address:
+        yield f"http://{address}"
 
 
 @pytest.fixture(autouse=True)

@@ -12,13 +12,15 @@ from uuid import UUID
 import pytest
 from playwright.sync_api import Browser, Page
 
+from memory.models import User
 from memory.services.actors import Actor
 from memory.services.retirement import delete_memory
 from tests.browser.conftest import WAIT_MS, Watch, log_in
+from tests.integration.telemetry.telling import tell, tell_a_week
 
 VENDOR = Path(__file__).parent / "vendor"
 PICTURES = Path(__file__).parent / "pictures"
-SIZES = {"wide": {"width": 1280, "height": 860}, "narrow": {"width": 390, "height": 844}}
+SIZES = {"wide": {"width": 1280, "height": 860}, "narrow": {"width": 360, "height": 780}}
 GRAVE = {"serious", "critical"}
 
 
@@ -112,6 +114,42 @@ def test_every_page_with_something_in_it(
     delete_memory(actor=alice, memory_id=UUID(furnished["personal"]))
     visit("memory-undo", f"/memories/{furnished['personal']}/")
     assert watch.complaints == []
+
+
+def test_the_pages_of_telemetry(
+    visitor: Page, alice: Actor, scheme: str, size: str, watch: Watch, settings: Any
+) -> None:
+    settings.EMBEDDING_PROVIDER = "local"
+    User.objects.filter(owner__id=alice.owner_id).update(is_staff=True)
+
+    def visit(name: str, path: str) -> None:
+        visitor.goto(path)
+        look(visitor, name, scheme=scheme, size=size)
+
+    visit("coverage-empty", "/telemetry/coverage/")
+    tell_a_week(alice)
+    tell(
+        alice,
+        "明日の会議の議事録を、東京とリスボンの同僚に英語とポルトガル語で送ってください。",
+        matched_spoke="fallback",
+    )
+    tell(alice, "הפגישה הבאה תתקיים ביום שלישי בשעה עשר, אנא שלח תזכורת לכולם", matched_spoke="fallback")
+    tell(alice, "A" * 300, matched_spoke="B" * 60, outcome="timeout")
+    visit("coverage", "/telemetry/coverage/?days=7")
+    visitor.get_by_text("As a table", exact=True).click()
+    look(visitor, "coverage-tables", scheme=scheme, size=size)
+    visitor.locator("a.bar-link").first.click()
+    visitor.get_by_role("heading", name="Requests of this group").wait_for()
+    look(visitor, "coverage-requests", scheme=scheme, size=size)
+    visit("coverage-wrong", "/telemetry/coverage/?days=none")
+    visit("admin", "/admin/")
+    visit("admin-coverage", "/admin/telemetry/coverage/")
+    visit("test-mode", "/telemetry/test-mode/")
+    visitor.get_by_role("button", name="Switch test mode on").click()
+    visitor.get_by_text("Test mode is on.").first.wait_for()
+    look(visitor, "coverage-testing", scheme=scheme, size=size)
+    expected = "the server responded with a status of 422"
+    assert [complaint for complaint in watch.complaints if expected not in complaint] == []
 
 
 def test_every_page_with_nothing_in_it(visitor: Page, scheme: str, size: str, watch: Watch, settings: Any) -> None:

@@ -194,9 +194,9 @@ def test_window_and_agent_choose_the_turns(palace: Client, alice: Actor, make_ag
         ({"days": "99999"}, "days.out_of_range"),
         ({"days": "٣"}, "days.out_of_range"),
         ({"days": "-1"}, "days.out_of_range"),
-        ({"stream": "other"}, "stream.unknown"),
-        ({"agent": "nobody"}, "agent.invalid"),
-        ({"agent": "x\x00y"}, "agent.invalid"),
+        ({"stream": "other"}, "stream.invalid"),
+        ({"agent": "nobody"}, "id.invalid"),
+        ({"agent": "x\x00y"}, "id.invalid"),
         ({"agent": "0190aaaa-0000-7000-8000-000000000000"}, "agent.unknown"),
     ],
 )

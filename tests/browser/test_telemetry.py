@@ -1,0 +1,120 @@
+"""What a person does on the pages of telemetry, in a real browser."""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+import pytest
+from playwright.sync_api import Page, expect
+
+from memory.services.actors import Actor
+from telemetry.services import test_mode as modes
+from tests.browser.conftest import Watch
+from tests.integration.telemetry.telling import tell, tell_a_week
+
+
+@pytest.fixture(autouse=True)
+def by_meaning(settings: Any) -> None:
+    """Group requests by what they mean, as an installation does."""
+    settings.EMBEDDING_PROVIDER = "local"
+
+
+def test_from_the_navigation_to_a_chart_a_bar_and_back(palace: Page, alice: Actor, watch: Watch) -> None:
+    tell_a_week(alice)
+    palace.goto("/")
+    palace.get_by_role("navigation", name="Main").get_by_role("link", name="Telemetry").click()
+    expect(palace).to_have_url(re.compile(r"/telemetry/coverage/$"))
+    tabs = palace.get_by_role("navigation", name="Telemetry")
+    expect(tabs.get_by_role("link", name="Coverage")).to_have_attribute("aria-current", "page")
+    bars = palace.locator("svg.chart a.bar-link")
+    expect(bars).to_have_count(3)
+    expect(palace.get_by_role("table", name="Requests that no spoke fitted")).to_contain_text("Translate this letter")
+    bars.first.click()
+    expect(palace).to_have_url(re.compile(r"/telemetry/coverage/requests/\?key="))
+    expect(palace.get_by_role("row").filter(has_text="Translate this letter")).to_have_count(9)
+    palace.get_by_role("link", name="Back to coverage").click()
+    expect(palace).to_have_url(re.compile(r"/telemetry/coverage/$"))
+    assert watch.complaints == []
+
+
+def test_a_bar_is_reached_and_opened_by_the_keyboard(palace: Page, alice: Actor) -> None:
+    tell_a_week(alice)
+    palace.goto("/telemetry/coverage/")
+    palace.locator("svg.chart a.bar-link").first.focus()
+    palace.keyboard.press("Enter")
+    expect(palace).to_have_url(re.compile(r"/requests/\?key="))
+
+
+def test_window_and_agent_stand_in_the_address(palace: Page, alice: Actor, make_agent: object, watch: Watch) -> None:
+    agent, _ = make_agent(alice, "scribe")  # type: ignore[operator]
+    tell(alice, "An old question", days_ago=10, matched_spoke="fallback")
+    tell(agent, "A question to the scribe", matched_spoke="fallback")
+    palace.goto("/telemetry/coverage/")
+    table = palace.get_by_role("table", name="Requests that no spoke fitted")
+    expect(table).to_contain_text("An old question")
+    palace.get_by_role("link", name="7 days").click()
+    expect(palace).to_have_url(re.compile(r"\?days=7$"))
+    expect(table).not_to_contain_text("An old question")
+    palace.get_by_label("Agent").select_option("scribe")
+    palace.get_by_role("button", name="Show").click()
+    expect(palace).to_have_url(re.compile(rf"days=7&agent={agent.agent_id}$"))
+    expect(table).to_contain_text("A question to the scribe")
+    assert watch.complaints == []
+
+
+def test_test_mode_is_asked_for_and_shown_on_every_page(palace: Page, alice: Actor, watch: Watch) -> None:
+    tell(alice, "A live question", matched_spoke="fallback")
+    palace.goto("/telemetry/coverage/")
+    palace.get_by_role("link", name="Switch test mode on").click()
+    expect(palace.get_by_text("Whatever the test stream holds is erased.")).to_be_visible()
+    palace.get_by_role("button", name="Switch test mode on").click()
+    banner = palace.get_by_role("status").filter(has_text="Test mode is on.")
+    expect(banner).to_be_visible()
+    assert modes.test_mode(actor=alice).enabled
+    expect(palace.get_by_text("A live question")).to_have_count(0)
+    palace.get_by_role("link", name="Show the live stream").click()
+    expect(palace.get_by_text("A live question").first).to_be_visible()
+    expect(banner).to_be_visible()
+    banner.get_by_role("link", name="Switch it off").click()
+    palace.get_by_role("button", name="Switch test mode off").click()
+    expect(banner).to_have_count(0)
+    assert watch.complaints == []
+
+
+def test_turns_arrive_while_the_page_is_open(palace: Page, alice: Actor, watch: Watch) -> None:
+    palace.goto("/telemetry/coverage/")
+    expect(palace.get_by_role("heading", name="No turns in these days")).to_be_visible()
+    palace.locator("html[data-live=open]").wait_for()
+    tell(alice, "Translate this letter", matched_spoke="fallback")
+    expect(palace.get_by_role("table", name="Requests that no spoke fitted")).to_contain_text("Translate this letter")
+    assert watch.complaints == []
+
+
+def test_what_is_being_read_does_not_move(palace: Page, alice: Actor, watch: Watch) -> None:
+    tell(alice, "Translate this letter", matched_spoke="fallback")
+    palace.goto("/telemetry/coverage/")
+    palace.locator("html[data-live=open]").wait_for()
+    palace.locator("svg.chart a.bar-link").first.focus()
+    tell(alice, "Water the plants", matched_spoke="fallback")
+    news = palace.get_by_role("status").get_by_role("link", name="New turns have come in")
+    expect(news).to_be_visible()
+    expect(palace.get_by_text("Water the plants")).to_have_count(0)
+    news.click()
+    expect(palace.get_by_text("Water the plants").first).to_be_visible()
+    expect(news).to_be_hidden()
+    expect(palace.locator("#coverage")).to_be_focused()
+    assert watch.complaints == []
+
+
+def test_everything_works_without_scripts(plain_palace: Page, alice: Actor) -> None:
+    tell_a_week(alice)
+    plain_palace.goto("/telemetry/")
+    plain_palace.locator("svg.chart a.bar-link").first.click()
+    expect(plain_palace.get_by_role("row").filter(has_text="Translate this letter")).to_have_count(9)
+    plain_palace.get_by_role("link", name="Back to coverage").click()
+    plain_palace.get_by_role("link", name="30 days").click()
+    expect(plain_palace.locator("svg.chart a.bar-link")).to_have_count(3)
+    plain_palace.get_by_role("link", name="Switch test mode on").click()
+    plain_palace.get_by_role("button", name="Switch test mode on").click()
+    expect(plain_palace.get_by_text("Test mode is on.", exact=False).first).to_be_visible()
