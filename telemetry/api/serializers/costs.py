@@ -144,7 +144,7 @@ class UsageLineSerializer(UsageSumSerializer):
     """Calls of one group."""
 
     key = serializers.CharField(allow_blank=True, help_text="The day, hour, agent's id, part, model or kind.")
-    label = serializers.CharField(help_text="The same for people.")
+    label = serializers.CharField(help_text="The same for people.")  # type: ignore[assignment]
 
 
 class UsageSerializer(serializers.Serializer[Any]):
