@@ -6,6 +6,7 @@ import asyncio
 import io
 import json
 import logging
+import logging.config
 import re
 import threading
 from collections.abc import AsyncIterator, Callable, Iterator
@@ -215,7 +216,8 @@ class TestAtTheSameTime:
     @pytest.mark.parametrize("where", ["meet", "meet-later"])
     def test_ids_of_two_requests_do_not_mix(self, where: str, objects: Callable[[], Any]) -> None:
         async def both() -> list[httpx.Response]:
-            transport = httpx.ASGITransport(app=ASGIHandler())
+            handler: Any = ASGIHandler()
+            transport = httpx.ASGITransport(app=handler)
             async with httpx.AsyncClient(transport=transport, base_url="http://localhost") as client:
                 asked = (client.get(f"/{where}", headers={"X-Request-ID": one}) for one in ("first", "second"))
                 return list(await asyncio.gather(*asked))
@@ -300,7 +302,12 @@ class TestJobs:
     @pytest.mark.django_db
     def test_what_nobody_asked_for_has_an_id_of_its_own(self, monkeypatch: pytest.MonkeyPatch) -> None:
         seen: list[str] = []
-        monkeypatch.setattr(due_work, "run_due_work", lambda: seen.append(current_request_id()) or {})
+
+        def work() -> dict[str, int]:
+            seen.append(current_request_id())
+            return {}
+
+        monkeypatch.setattr(due_work, "run_due_work", work)
         call_worker()
         assert SignedPackage.loads(OrmQ.objects.get().payload)["kwargs"] == {}
         tasks.run_due_work()

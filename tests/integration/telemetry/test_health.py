@@ -98,7 +98,8 @@ class TestLive:
         monkeypatch.setattr(reporting, "health_findings", hang)
 
         async def both() -> tuple[int, int]:
-            transport = httpx.ASGITransport(app=ASGIHandler())
+            handler: Any = ASGIHandler()
+            transport = httpx.ASGITransport(app=handler)
             async with httpx.AsyncClient(transport=transport, base_url="http://localhost") as client:
                 waiting = asyncio.create_task(client.get(READY))
                 await asyncio.to_thread(asked.wait, 20)

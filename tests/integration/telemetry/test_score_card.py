@@ -108,7 +108,8 @@ class TestCounting:
         assert counted(alice).standing.stale == 0
         change_settings(actor=alice, changes={"retention_policy": "prax"})
         found = counted(alice)
-        assert (found.standing.stale, found.standing.average_decay) == (1, pytest.approx(0.5**4))
+        assert found.standing.stale == 1
+        assert found.standing.average_decay == pytest.approx(0.5**4)
 
     def test_only_live_memories_count(self, alice: Actor) -> None:
         store(alice, 1)
@@ -142,7 +143,8 @@ class TestCounting:
                     last_reinforced_at=clock.now(),
                 )
         found = counted(alice)
-        assert (found.standing.reflections, found.standing.reflection_confidence) == (2, pytest.approx(0.4))
+        assert found.standing.reflections == 2
+        assert found.standing.reflection_confidence == pytest.approx(0.4)
         assert codes(found) == ["reflections.unsure"]
         with owner_scope(alice.owner_id):
             Memory.objects.filter(pk=one).update(status=Status.ARCHIVED)
