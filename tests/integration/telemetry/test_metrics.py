@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import json
+import os
+import subprocess
+import sys
 from collections.abc import Callable, Mapping
 from datetime import timedelta
 from decimal import Decimal
@@ -9,6 +13,7 @@ from typing import Any
 
 import pytest
 from django.conf import settings
+from django.core.management import call_command
 from django.db import connections
 from django.test import Client, override_settings
 from django_q.models import OrmQ, Success
@@ -31,13 +36,14 @@ from memory.services.remember import remember
 from telemetry.metrics.definitions import ALL
 from telemetry.services.recording import flush, record, record_events
 from telemetry.services.turn_drafts import TurnDraft
+from tests.environment import PROJECT
 
-TOKEN = {"HTTP_AUTHORIZATION": f"Bearer {settings.METRICS_TOKEN}"}
+TOKEN = {"Authorization": f"Bearer {settings.METRICS_TOKEN}"}
 real = pytest.mark.django_db(transaction=True)
 
 
-def scrape(client: Client, **headers: str) -> str:
-    answer = client.get("/metrics", **{**TOKEN, **headers})
+def scrape(client: Client) -> str:
+    answer = client.get("/metrics", headers=TOKEN)
     assert answer.status_code == 200, answer.content
     return str(answer.content.decode())
 
@@ -57,7 +63,7 @@ def value(client: Client, name: str, **labels: str) -> float | None:
 class TestAccess:
     @real
     def test_the_token_opens_it_and_nothing_is_kept_of_the_visit(self, client: Client) -> None:
-        answer = client.get("/metrics", **TOKEN)
+        answer = client.get("/metrics", headers=TOKEN)
         assert answer.status_code == 200
         assert answer["Content-Type"].startswith("text/plain; version=0.0.4")
         assert answer["Cache-Control"] == "no-store"
@@ -88,7 +94,7 @@ class TestAccess:
         assert client.get("/metrics", HTTP_AUTHORIZATION=f"Bearer {key}").status_code == 401
 
     def test_the_token_opens_nothing_else(self, client: Client, db: None) -> None:
-        assert client.get("/api/v1/stats", **TOKEN).status_code == 401
+        assert client.get("/api/v1/stats", headers=TOKEN).status_code == 401
 
     @override_settings(MOST_WRONG_KEYS=5)
     @real
@@ -111,7 +117,39 @@ class TestAccess:
 
     @pytest.mark.parametrize("method", ["post", "put", "delete", "patch"])
     def test_it_can_only_be_read(self, client: Client, method: str, db: None) -> None:
-        assert getattr(client, method)("/metrics", **TOKEN).status_code == 405
+        assert getattr(client, method)("/metrics", headers=TOKEN).status_code == 405
+
+
+class TestToken:
+    def test_the_command_says_where_it_stands_and_never_what_it_is(
+        self, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, alice: Actor, mallory: Actor
+    ) -> None:
+        monkeypatch.delenv("METRICS_TOKEN", raising=False)
+        call_command("telemetry", "metrics-token", "--json")
+        found = json.loads(capsys.readouterr().out)
+        assert found == {"file": str(settings.CONFIG_DIRECTORY / "metrics.token"), "from_environment": False}
+        monkeypatch.setenv("METRICS_TOKEN_FILE", "/etc/loci/another.token")
+        call_command("telemetry", "metrics-token")
+        assert "/etc/loci/another.token" in capsys.readouterr().out
+        monkeypatch.delenv("METRICS_TOKEN_FILE")
+        monkeypatch.setenv("METRICS_TOKEN", "a token of sixteen characters")
+        call_command("telemetry", "metrics-token")
+        said = capsys.readouterr().out
+        assert "comes from METRICS_TOKEN" in said
+        assert "sixteen" not in said
+
+    def test_a_short_one_is_refused_at_the_start_without_being_repeated(self) -> None:
+        done = subprocess.run(
+            [sys.executable, "manage.py", "check"],
+            cwd=PROJECT,
+            env={**os.environ, "METRICS_TOKEN": "kettle", "LOCI_NO_BOOTSTRAP": "1"},
+            capture_output=True,
+            text=True,
+            timeout=120,
+        )
+        assert done.returncode != 0
+        assert "METRICS_TOKEN cannot be used" in done.stderr
+        assert "kettle" not in done.stderr + done.stdout
 
 
 class TestForm:
@@ -127,14 +165,16 @@ class TestForm:
 
     @real
     def test_open_metrics_comes_where_it_is_asked_for(self, client: Client) -> None:
-        answer = client.get("/metrics", **TOKEN, HTTP_ACCEPT="application/openmetrics-text; version=1.0.0")
+        answer = client.get("/metrics", headers={**TOKEN, "Accept": "application/openmetrics-text; version=1.0.0"})
         assert answer["Content-Type"].startswith("application/openmetrics-text")
-        assert {family.name for family in open_families(answer.content.decode())} >= {"loci_up", "loci_http_requests"}
+        told = open_families(answer.content.decode())  # type: ignore[no-untyped-call]
+        assert {family.name for family in told} >= {"loci_up", "loci_http_requests"}
 
     @real
     def test_what_never_happened_stands_at_zero(self, client: Client) -> None:
         assert value(client, "loci_turn_events_recorded_total") is not None
         assert value(client, "loci_purges", state="failed") == 0
+        assert value(client, "loci_turn_events_dropped_total", reason="full") is not None
 
 
 class TestRequests:
@@ -261,7 +301,7 @@ class TestWhatStands:
                 owner_id=actor.owner_id, job=DueWork.ERASE, due_at=moment - timedelta(minutes=minutes)
             )
         DueWork.objects.create(owner_id=alice.owner_id, job=DueWork.EXPIRE, due_at=moment + timedelta(hours=1))
-        retry = timedelta(seconds=settings.Q_CLUSTER["retry"])
+        retry = timedelta(seconds=int(str(settings.Q_CLUSTER["retry"])))
         OrmQ.objects.create(key="loci", payload="", lock=moment - retry - timedelta(seconds=30))
         OrmQ.objects.create(key="loci", payload="", lock=moment)
         Success.objects.create(
