@@ -35,7 +35,7 @@ AT_ONCE: Final = 1_000
 WRITE_SECONDS: Final = 0.2
 PAUSE_SECONDS: Final = 1.0
 """Between attempts after one that failed."""
-PATIENCE_SECONDS: Final = 2.0
+PATIENCE_SECONDS: Final = 10.0
 """How long whoever records waits for room."""
 MOST_ATTEMPTS: Final = 10
 """Attempts to write events that fail although the database answers."""
@@ -136,9 +136,16 @@ class TurnBuffer:
     def counts(self) -> RecordingCounts:
         """Tell what was done with events."""
         with self._room:
-            names = ("taken", "written", "duplicates", "refused", "gone", "lost")
-            waiting = len(self._waiting) + self._writing
-            return RecordingCounts(*(self._counts[name] for name in names), waiting, self._stalled)
+            return RecordingCounts(
+                taken=self._counts["taken"],
+                written=self._counts["written"],
+                duplicates=self._counts["duplicates"],
+                refused=self._counts["refused"],
+                gone=self._counts["gone"],
+                lost=self._counts["lost"],
+                waiting=len(self._waiting) + self._writing,
+                stalled=self._stalled,
+            )
 
     def _has_room(self) -> bool:
         return len(self._waiting) + self._writing < MOST_WAITING

@@ -20,7 +20,8 @@ from memory.services.audit.reading import reads
 from memory.services.clock import now
 from memory.services.legible import legible
 from telemetry.models import Spoke, Stream, TurnEvent
-from telemetry.services.recording import RecordingCounts, recording_counts
+from telemetry.services.buffer import RecordingCounts
+from telemetry.services.recording import recording_counts
 from telemetry.services.spokes import spoke_named
 from telemetry.services.state import shown_stream, state
 

@@ -69,7 +69,7 @@ def trim(found: TelemetryState, stream: Stream) -> int:
         return 0
     with connection.cursor() as cursor:
         cursor.execute(OLDEST, {"owner": current_owner(), "stream": stream.value, "number": held - most})
-        gone = cursor.rowcount
+        gone = int(cursor.rowcount)
     count_events(found, stream, -gone)
     return gone
 
@@ -112,7 +112,7 @@ def erase_of_agent(agent_id: UUID) -> int:
     What waits to be written of the agent is dropped by whoever writes it, as its agent is gone.
     """
     found = locked_state()
-    gone = TurnEvent.objects.filter(agent_id=agent_id).delete()[0]
+    gone = int(TurnEvent.objects.filter(agent_id=agent_id).delete()[0])
     remove_orphans()
     recount(found)
     save_changed(found)

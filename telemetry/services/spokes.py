@@ -37,4 +37,5 @@ def spoke_named(ring: OwnerRing, name: str) -> UUID | None:
 
 
 def _rows(hashes: Mapping[int, str]) -> Iterable[tuple[int, UUID]]:
-    return Spoke.objects.filter(name_hash__in=sorted(hashes)).values_list("name_hash", "pk")
+    rows: Iterable[tuple[int, UUID]] = Spoke.objects.filter(name_hash__in=sorted(hashes)).values_list("name_hash", "pk")
+    return rows

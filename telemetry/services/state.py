@@ -14,7 +14,8 @@ COVERAGE: Final = "coverage"
 
 def state() -> TelemetryState | None:
     """Give the current owner's state; None where nothing was ever kept or switched."""
-    return TelemetryState.objects.first()
+    found: TelemetryState | None = TelemetryState.objects.first()
+    return found
 
 
 def locked_state() -> TelemetryState:
@@ -22,11 +23,12 @@ def locked_state() -> TelemetryState:
 
     Whoever adds or removes events or spokes, or switches test mode, takes their turns so.
     """
-    found = TelemetryState.objects.select_for_update().first()
-    if found is None:
-        TelemetryState.objects.bulk_create([TelemetryState()], ignore_conflicts=True)
-        found = TelemetryState.objects.select_for_update().get()
-    return found
+    found: TelemetryState | None = TelemetryState.objects.select_for_update().first()
+    if found is not None:
+        return found
+    TelemetryState.objects.bulk_create([TelemetryState()], ignore_conflicts=True)
+    made: TelemetryState = TelemetryState.objects.select_for_update().get()
+    return made
 
 
 def save_changed(found: TelemetryState) -> None:

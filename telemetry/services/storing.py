@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Final
+from typing import Any, Final
 from uuid import UUID
 
 from django.db import connection
@@ -172,7 +172,7 @@ def _insert(ring: OwnerRing, placed: Mapping[_Key, _Placed]) -> set[UUID]:
     rows = [placed[one] for one in sorted(placed)]
     turns = [row.scanned.recorded.turn for row in rows]
     spokes = spoke_ids(ring, (turn.spoke for turn in turns))
-    values = {
+    values: dict[str, Any] = {
         "owner": ring.owner_id,
         "id": [row.scanned.id for row in rows],
         "stream": [row.stream.value for row in rows],

@@ -31,6 +31,7 @@ from bench import (
     report,
     resolution,
     sources,
+    telemetry,
 )
 from bench.database import bench_database
 from bench.projection import fit_projection
@@ -97,6 +98,10 @@ class Command(BaseCommand):
         purged = kinds.add_parser("purge", help="time of purging a whole owner, and what is left")
         purged.add_argument("--memories", type=int, default=10_000, help="of the owner who is purged")
         purged.add_argument("--others", type=int, default=0, help="memories of other owners")
+        told = kinds.add_parser("telemetry", help="cost of recording turns, what stops and kills lose, and the report")
+        told.add_argument("--events", type=int, default=50_000, help="recorded without a pause")
+        told.add_argument("--killed-at", type=int, default=20_000, help="events after which a process is killed")
+        told.add_argument("--report-events", type=int, default=100_000, help="of the report; 0 leaves it out")
         for one in (
             found,
             fitted,
@@ -112,6 +117,7 @@ class Command(BaseCommand):
             recognised,
             attacked,
             purged,
+            told,
         ):
             one.add_argument("--json", action="store_true", help="print nothing but the JSON object")
 
@@ -132,6 +138,7 @@ class Command(BaseCommand):
             "communities": self._communities,
             "graph": self._graph,
             "purge": self._purge,
+            "telemetry": self._telemetry,
         }
         self._quiet = options["json"]
         try:
@@ -272,6 +279,15 @@ class Command(BaseCommand):
     def _purge(self, options: dict[str, Any]) -> dict[str, Any]:
         with bench_database():
             return purge.measure(memories=options["memories"], others=options["others"], tell=self._tell)
+
+    def _telemetry(self, options: dict[str, Any]) -> dict[str, Any]:
+        with bench_database():
+            return telemetry.measure(
+                events=options["events"],
+                killed_at=options["killed_at"],
+                report_events=options["report_events"],
+                tell=self._tell,
+            )
 
 
 def _add_sources(parser: ArgumentParser) -> None:

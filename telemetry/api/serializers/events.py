@@ -96,7 +96,7 @@ class Events(serializers.ListField):
 class TurnEventsSerializer(TurnEventSerializer):
     """One event, or `events` with several."""
 
-    request = RawText(required=False, help_text="What the agent was asked; required unless `events` is there.")  # type: ignore[assignment]
+    request = RawText(required=False, help_text="What the agent was asked; required unless `events` is there.")
     events = Events(required=False, help_text=f"Between 1 and {MOST_AT_ONCE} events instead of one.")
 
 

@@ -83,6 +83,7 @@ class TestWithTheOwner:
         run_purge(purge_id=made.purge.pk)
         made.purge.refresh_from_db()
         assert made.purge.state == "done"
+        assert made.purge.receipt is not None
         assert made.purge.receipt["erased"]["turn_events"] == 1
         recording.flush()
         assert sorted(str(one) for one in requests(mallory)) == ["Stays", "Waits too"]

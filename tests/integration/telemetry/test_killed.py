@@ -55,7 +55,7 @@ def counted(counter: Path) -> int:
 
 def stored(owner: Actor) -> int:
     with owner_scope(owner.owner_id):
-        return TurnEvent.objects.count()
+        return int(TurnEvent.objects.count())
 
 
 def wait_until_alone() -> None:

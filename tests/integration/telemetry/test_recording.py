@@ -41,8 +41,8 @@ def events(owner: Actor, **wanted: Any) -> list[Any]:
     return list_events(actor=owner, request=EventsRequest(masked=False, **wanted), after=None, size=10_000)
 
 
-def requests(owner: Actor, **wanted: Any) -> list[str | None]:
-    return [one.request for one in events(owner, **wanted)]
+def requests(owner: Actor, **wanted: Any) -> list[str]:
+    return [str(one.request) for one in events(owner, **wanted)]
 
 
 class TestAnswered:
