@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-import csv
-import io
-import json
 from collections.abc import Iterable, Sequence
 from typing import Any, Final
 
@@ -16,11 +13,10 @@ from rest_framework.renderers import JSONRenderer
 from memory.api.schema import LociSchema
 from memory.api.serializers.fields import Word
 from memory.api.views.base import LociView
+from telemetry.services.tables import table
 
 CSV: Final = "text/csv"
 FORMS: Final = ("json", "csv")
-# What a spreadsheet takes for the beginning of a formula, and the white space that it passes over before one.
-FORMULA: Final = ("=", "+", "-", "@", "\t", "\r", "\n", "\uff1d", "\uff0b", "\uff0d", "\uff20")
 
 
 class CsvRenderer(JSONRenderer):
@@ -68,25 +64,3 @@ def csv_answer(
     if following is not None:
         answer["X-Loci-Next"] = following
     return answer
-
-
-def table(header: Sequence[str], rows: Iterable[Sequence[Any]]) -> str:
-    """Write a table as CSV, with its header first; see `cell`."""
-    text = io.StringIO()
-    writer = csv.writer(text)
-    writer.writerow(header)
-    for row in rows:
-        writer.writerow([cell(value) for value in row])
-    return text.getvalue()
-
-
-def cell(value: Any) -> str | int | float:
-    """Write a value so that no spreadsheet takes it for a formula: text that begins like one gets an apostrophe."""
-    if value is None:
-        return ""
-    if isinstance(value, bool):
-        return "true" if value else "false"
-    if isinstance(value, int | float):
-        return value
-    text = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False, default=str)
-    return f"'{text}" if text.lstrip(" ").startswith(FORMULA) else text

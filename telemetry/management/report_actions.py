@@ -9,7 +9,6 @@ from typing import Final
 
 from memory.management.answers import answer, counted
 from memory.services.actors import Actor
-from telemetry.api.csv_answers import table
 from telemetry.management.actions import ActionSpec, Options, Write
 from telemetry.models import Stream
 from telemetry.services.report_parts import Cluster
@@ -20,6 +19,7 @@ from telemetry.services.reporting import (
     ReportRequest,
     coverage_report,
 )
+from telemetry.services.tables import table
 
 
 def show_report(actor: Actor, options: Options, write: Write) -> None:

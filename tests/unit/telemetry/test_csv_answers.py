@@ -7,7 +7,8 @@ from uuid import UUID
 
 import pytest
 
-from telemetry.api.csv_answers import cell, csv_answer
+from telemetry.api.csv_answers import csv_answer
+from telemetry.services.tables import cell
 
 
 @pytest.mark.parametrize("text", ["=1+1", "+1", "-1", "@SUM(A1)", "\t=1", "\r=1", "\n=1", "  =1", "\uff1d1+1"])
