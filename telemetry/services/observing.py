@@ -12,7 +12,7 @@ from django.db import connection
 
 from memory.models import Agent, current_owner
 from memory.ports.recorder import JobRan, ModelCalled, RecallObserved
-from memory.services.gathering import Gatherer, Gathering, write_at_end
+from memory.services.gathering import FLUSH_COUNT, Gatherer, Gathering, write_at_end
 from telemetry.models import RecallExperiment, RecallFeedback, RecallObservation
 
 KEPT: Final = timedelta(days=30)
@@ -68,7 +68,8 @@ def write_observations(observations: Mapping[UUID, RecallObserved]) -> None:
     experiments = _existing(RecallExperiment, {one.experiment_id for one in told})
     # An agent that was erased meanwhile leaves no trace here either.
     rows = [_row(one, experiments) for one in told if one.agent_id is None or one.agent_id in agents]
-    RecallObservation.objects.bulk_create(rows, ignore_conflicts=True)
+    # In pieces: after an absence of the database many may wait, and one statement with all of them would not end.
+    RecallObservation.objects.bulk_create(rows, ignore_conflicts=True, batch_size=FLUSH_COUNT)
     with connection.cursor() as cursor:
         cursor.execute(OUTDATED, {"owner": current_owner(), "kept": MOST_OF_ONE})
 

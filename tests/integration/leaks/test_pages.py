@@ -49,13 +49,22 @@ PAGES: dict[str, tuple[list[dict[str, str]] | None, dict[str, Any] | None]] = {
     "telemetry:remove-budget": (None, {"period": "day"}),
     "telemetry:health": ([{}], None),
     "telemetry:test-mode": ([{}], {"enabled": "true"}),
+    "telemetry:recall": ([{}, {"days": "30"}], None),
+    "telemetry:start-experiment": (None, {"label": LURE, "control": "default", "variant": "prax", "share": "50"}),
+    "telemetry:end-experiment": (None, {}),
+    "telemetry:switch-tuner": (None, {"enabled": "true"}),
+    "telemetry:undo-tuner": (None, {}),
+    "telemetry:feedback": ([{}], {"helpful": "yes"}),
     "theme": (None, {"theme": "dark"}),
     "login": ([{}], {"username": "first", "password": LURE}),
     "logout": (None, {}),
 }
 # Pages that somebody without a login may see.
 OPEN = ("login", "logout", "theme", "purge-state", "purge-receipt")
-PATHS = {"memory_id": "memory", "purge_id": "purge", "token": "token"}
+PATHS = {
+    "memory_id": "memory", "purge_id": "purge", "token": "token", "recall_id": "asked", "experiment_id": "experiment",
+    "change_id": "change",
+}  # fmt: skip
 
 
 def pages() -> dict[str, str]:
@@ -157,7 +166,8 @@ def test_no_page_tells_what_is_hidden(world: World, name: str) -> None:
 
 def test_a_hidden_memory_is_like_one_that_nobody_has(world: World) -> None:
     reader = world.readers["foreign person"]
-    nobody = {"memory": NOTHING, "purge": NOTHING, "token": "none"}
+    rest = dict.fromkeys(("asked", "experiment", "change"), NOTHING)
+    nobody = {"memory": NOTHING, "purge": NOTHING, "token": "none", **rest}
     for page, pattern in named().items():
         if "<" not in pattern or page in OPEN:
             continue

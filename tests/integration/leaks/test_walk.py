@@ -64,7 +64,9 @@ def everything(reader: Reader, *sets: Rows) -> list[Answer]:
 def nobody() -> Rows:
     """Give rows that nobody has."""
     names = {*IN_FIELDS.values(), "edge", "merge", "relation", "summary", "skill", "tool", "review", "recall", "key"}
-    rows = dict.fromkeys({*names, "group", "decided", "second", "spare", "third", "message", "purge"}, NOTHING)
+    rows = dict.fromkeys(
+        {*names, "group", "decided", "second", "spare", "third", "message", "purge", "experiment", "change"}, NOTHING
+    )
     return {**rows, "number": "1", "profile": "default", "period": "day"}
 
 

@@ -29,7 +29,7 @@ from memory.services.review_decisions import reject
 from memory.services.settings import change_settings
 from telemetry.models import TunerChange
 from telemetry.services.costs.budgets import BudgetDraft, set_budget
-from telemetry.services.experiments import ExperimentDraft, start_experiment
+from telemetry.services.experiments import ExperimentDraft, end_experiment, start_experiment
 from telemetry.services.recording import record_events
 from telemetry.services.reporting import ReportRequest, coverage_report
 from telemetry.services.turn_drafts import TurnDraft
@@ -180,9 +180,10 @@ def make_world() -> World:
 
 
 def compare(owner: Actor, mark: str) -> Rows:
-    """Begin an experiment and note a change of the tuner; gives their ids, and that of a cluster of turns."""
+    """Compare two profiles for a while and note a change of the tuner; gives their ids, and that of a cluster of turns."""
     draft = ExperimentDraft(label=f"{mark}compared {LURE}", control="default", variant="prax", share=0.0)
     made = start_experiment(actor=owner, draft=draft)
+    end_experiment(actor=owner, experiment_id=made.pk)
     change_settings(actor=owner, changes={"recall_threshold": 0.29})
     with owner_scope(owner.owner_id):
         change = TunerChange.objects.create(
@@ -258,6 +259,7 @@ def plant(client: Client, woman: Client, actor: Actor, name: str, scope: str) ->
     rows["run"] = done(client.json("post", "/consolidation/run", {}))["id"]
     asked = {"query": f"{LURE} {mark}question", "scope": scope}
     rows["recall"] = done(client.json("post", "/recall", asked))["recall_id"]
+    done(client.json("post", f"/recalls/{rows['recall']}/feedback", {"helpful": True}))
     rows["asked"] = done(woman.json("post", "/recall", {"query": f"{LURE} {mark}text"}))["recall_id"]
     return rows
 
