@@ -11,7 +11,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from datetime import datetime
 from decimal import Decimal
-from typing import Final, NamedTuple
+from typing import Any, Final, NamedTuple
 from uuid import UUID, uuid5
 
 from django.db import connection
@@ -178,7 +178,7 @@ def write_usage(rows: Mapping[UUID, Sums]) -> None:
             announce_change(owner_id, SORT, str(limit.agent_id or ""), limit.version)
 
 
-def _columns(owner_id: UUID, sums: list[Sums]) -> dict[str, object]:
-    columns: dict[str, object] = {"owner": owner_id, "id": [new_id() for _ in sums]}
+def _columns(owner_id: UUID, sums: list[Sums]) -> dict[str, Any]:
+    columns: dict[str, Any] = {"owner": owner_id, "id": [new_id() for _ in sums]}
     columns |= {name: [getattr(one.key, name) for one in sums] for name in Key._fields}
     return columns | {name: [getattr(one, name) for one in sums] for name in NUMBERS}

@@ -215,7 +215,7 @@ class TestPeriods:
             assert caught.value.details == {"period": "day", "until": "2026-04-01T00:00:00+00:00"}
             clock.at = AT + timedelta(minutes=30)
             ask(alice)
-        assert [(one.period.sort.value, one.spent) for one in budget_standings(actor=alice)][1] == ("month", 0)
+        assert [(one.period.sort.value, one.spent) for one in budget_standings(actor=alice)][1] == ("month", Decimal(0))
 
     def test_a_month_goes_over_its_days(self, alice: Actor, serve: Serve, clock: SetClock) -> None:
         set_budget(actor=alice, draft=BudgetDraft(period="month", hard=1))
@@ -337,9 +337,11 @@ class TestWarnings:
     def test_the_default_budget_holds_for_owners_without_one_of_the_month(self, alice: Actor, serve: Serve) -> None:
         with override_settings(BUDGET_SOFT=Decimal(1), BUDGET_HARD=Decimal(2)):
             (found,) = budget_standings(actor=alice)
-            assert (found.soft, found.hard, found.own, found.version) == (1, 2, False, 0)
+            assert (found.soft, found.hard, found.own, found.version) == (Decimal(1), Decimal(2), False, 0)
             set_budget(actor=alice, draft=BudgetDraft(period="day", hard=9))
-            assert [(one.own, one.hard) for one in budget_standings(actor=alice)] == [(True, 9), (False, 2)]
+            assert [(one.own, one.hard) for one in budget_standings(actor=alice)] == [
+                (True, Decimal(9)), (False, Decimal(2)),
+            ]  # fmt: skip
             spend(alice, "3")
             with chat(serve(talking)), pytest.raises(BudgetExceeded, match="month"):
                 ask(alice)

@@ -30,14 +30,18 @@ from memory.ports.recorder import ModelCalled, model_called
 from memory.providers import composition
 from memory.services import gathering
 from memory.services.actors import Actor
+from memory.services.archive.registry import parts
+from memory.services.archive.rows import records
 from memory.services.drafts import Draft
+from memory.services.purge.agent_parts import agent_parts
 from memory.services.purge.caches import forget_owner
 from memory.services.questions import RecallRequest
 from memory.services.recall import recall
 from memory.services.remember import remember
 from memory.services.retention import remove_outdated
-from telemetry.models import ModelUsage
+from telemetry.models import Budget, ModelUsage
 from telemetry.services.costs import spending
+from telemetry.services.costs.budgets import BudgetDraft, set_budget
 from telemetry.services.costs.report import GROUPS, UsageRequest, usage_report
 from tests.contract.providers.loopback_server import LoopbackServer, Received, Reply, Script, as_json, openai, vector
 from tests.integration.telemetry.providers import PRICES, configured, counted
@@ -45,6 +49,7 @@ from tests.integration.telemetry.providers import PRICES, configured, counted
 pytestmark = pytest.mark.django_db
 
 AT = datetime(2026, 3, 1, 10, 30, tzinfo=UTC)
+FREE = Decimal(0)
 Serve = Callable[[Script], LoopbackServer]
 
 
@@ -131,7 +136,7 @@ class TestCalls:
                 with pytest.raises(EmbedderUnavailable):
                     composition.embedder().embed(["x"])
         row = only(alice)
-        assert (row.calls, row.failures, row.input_tokens, row.cost) == (2, 2, 0, 0)
+        assert (row.calls, row.failures, row.input_tokens, row.cost) == (2, 2, 0, FREE)
 
     def test_a_provider_that_is_not_asked_during_a_pause_was_not_called(self, alice: Actor, serve: Serve) -> None:
         server = serve(lambda _: Reply(404))
@@ -171,7 +176,7 @@ class TestCalls:
         )
         with chosen, on_behalf_of(alice.owner_id, "recall"), pytest.raises(RerankerUnavailable):
             composition.reranker().rerank("what", ["a", "b"])
-        assert (only(alice).failures, only(alice).cost) == (1, 0)
+        assert (only(alice).failures, only(alice).cost) == (1, FREE)
 
     def test_probes_belong_to_nobody(self, alice: Actor, serve: Serve) -> None:
         with embedding(serve(counted)):
@@ -196,7 +201,7 @@ class TestForWhom:
         remember(actor=alice, draft=Draft(text="The lake freezes in January."))
         found = {(row.component, row.agent_id) for row in rows(alice)}
         assert found == {("store", agent.agent_id), ("recall", agent.agent_id), ("store", None)}
-        assert {(row.provider, row.cost, row.unpriced_calls) for row in rows(alice)} == {("stub", 0, 0)}
+        assert {(row.provider, row.cost, row.unpriced_calls) for row in rows(alice)} == {("stub", FREE, 0)}
 
     def test_owners_do_not_mix(self, alice: Actor, mallory: Actor) -> None:
         model_called(call_for(alice))
@@ -244,7 +249,10 @@ class TestMoney:
     def test_a_model_elsewhere_without_a_price_is_unpriced_and_not_free(self, alice: Actor) -> None:
         model_called(call_for(alice, model="unknown"))
         model_called(call_for(alice, model="here", local=True))
-        assert [(row.model, row.cost, row.unpriced_calls) for row in rows(alice)] == [("here", 0, 0), ("unknown", 0, 1)]
+        assert [(row.model, row.cost, row.unpriced_calls) for row in rows(alice)] == [
+            ("here", FREE, 0),
+            ("unknown", FREE, 1),
+        ]
 
     def test_small_calls_are_not_rounded_away(self, alice: Actor) -> None:
         with override_settings(MODEL_PRICES=PRICES):
@@ -386,6 +394,28 @@ class TestSums:
         if not hasattr(self, "_made"):
             self._made, _ = make_agent(alice, "assistant")
         return self._made
+
+
+def test_an_agents_rows_go_with_the_agent_and_the_archive_holds_exact_costs(
+    alice: Actor, make_agent: Callable[..., tuple[Actor, str]]
+) -> None:
+    agent, _ = make_agent(alice)
+    assert agent.agent_id is not None
+    with override_settings(MODEL_PRICES=PRICES):
+        for actor in (alice, agent):
+            model_called(call_for(actor))
+            set_budget(actor=alice, draft=BudgetDraft(period="day", hard="0.1", agent_id=actor.agent_id))
+    spending.flush()
+    with owner_scope(alice.owner_id):
+        kept = {part.name: list(records(part, alice)) for part in parts() if part.name in ("model_usage", "budgets")}
+        assert [Decimal(row["cost"]) for row in kept["model_usage"]] == [Decimal("0.00021")] * 2
+        assert {Decimal(row["hard"]) for row in kept["budgets"]} == {Decimal("0.1")}
+        counts = {part.name: part.count(agent.agent_id) for part in agent_parts()}
+        assert (counts["model_usage"], counts["budgets"]) == (1, 1)
+        for part in agent_parts():
+            part.erase(agent.agent_id)
+        assert [row.agent_id for row in ModelUsage.objects.all()] == [None]
+        assert [row.agent_id for row in Budget.objects.all()] == [None]
 
 
 def test_groups_name_what_they_group(alice: Actor) -> None:
