@@ -3,21 +3,28 @@
 from __future__ import annotations
 
 import json
+import shutil
+import tempfile
 import threading
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
+from pathlib import Path
 from typing import Any
 
 import pytest
 import uvicorn
 from django.test import Client
+from pytest_django import Settings
 from websockets.exceptions import ConnectionClosed
 from websockets.sync.client import ClientConnection, connect
 
 from config.serving import MOST_SOCKET_BYTES
+from config.settings.database import embedded
 from memory.models import Owner
 from memory.services.actors import Actor
+from runtime.postgres.cluster import Cluster
+from runtime.postgres.provision import provision
 
 # An end to waiting, not a measurement.
 PATIENCE = 30.0
@@ -60,6 +67,19 @@ def place(django_db_setup: None) -> Iterator[str]:
     """Run the web server for all tests of a session; gives its host and port."""
     with serving() as address:
         yield address
+
+
+@pytest.fixture
+def own_server(settings: Settings) -> Iterator[Cluster]:
+    """A database server of a test's own, which it may stop; notices are awaited from there."""
+    home = Path(tempfile.mkdtemp(prefix="loci-"))
+    server = Cluster(home, {"fsync": "off"})
+    server.start()
+    provision(server.socket_directory, "loci")
+    settings.LIVE_DATABASE = embedded(server.socket_directory, user="loci_app")
+    yield server
+    server.stop()
+    shutil.rmtree(home)
 
 
 def logged_in(actor: Actor) -> Client:

@@ -95,6 +95,10 @@ class LiveConsumer(AsyncWebsocketConsumer):  # type: ignore[misc]
         self.group = group_of(owner_id)
         self.caller = caller
         await self.channel_layer.group_add(self.group, self.channel_name)
+        if not self.channel_layer.hears:
+            # A page that looks by itself is better off than one that believes to be told.
+            await self.close(Close.TRY_AGAIN)
+            return
         self.teller = asyncio.create_task(self._tell(), name="live teller")
         self.teller.add_done_callback(self._ended)
 

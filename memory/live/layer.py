@@ -20,11 +20,11 @@ import psycopg
 from asgiref.sync import sync_to_async
 from channels.exceptions import ChannelFull
 from channels.layers import BaseChannelLayer
-from django.db import close_old_connections, connection
+from django.db import Error as DatabaseFailure
 
 from memory.live.inbox import Inbox, Message
 from memory.live.listening import listening_parameters
-from memory.live.notices import WIRE, notify, read, written
+from memory.live.notices import WIRE, notify_once, read, written
 
 logger = logging.getLogger(__name__)
 
@@ -35,7 +35,7 @@ CAPACITY: Final = 100
 EXPIRY_SECONDS: Final = 60
 FIRST_DELAY: Final = 0.25
 LONGEST_DELAY: Final = 15.0
-# A connection that says nothing may be one that nobody holds at the other end.
+# A connection that says nothing may be one that nobody holds at the other end, or one that no notice comes through.
 PROBE_SECONDS: Final = 30.0
 PROBE_PATIENCE: Final = 10.0
 # How long a channel waits for the listener before it joins all the same; it is told to look anew later.
@@ -75,6 +75,11 @@ class NotifyLayer(BaseChannelLayer):  # type: ignore[misc]
         """Tell whether notices are heard now; from any thread."""
         return self._heard.is_set()
 
+    @property
+    def listens(self) -> bool:
+        """Tell whether it tries to hear notices, as it does from the first channel that joins a group on."""
+        return self._listener is not None and not self._listener.done()
+
     # Sending
 
     async def send(self, channel: str, message: Message) -> None:
@@ -109,7 +114,7 @@ class NotifyLayer(BaseChannelLayer):  # type: ignore[misc]
     @staticmethod
     async def _travel(payload: str) -> None:
         # From synchronous code this runs in the caller's own thread, and so on its connection and in its transaction.
-        await sync_to_async(_notify)(payload)
+        await sync_to_async(notify_once)(payload)
 
     # Receiving
 
@@ -138,7 +143,7 @@ class NotifyLayer(BaseChannelLayer):  # type: ignore[misc]
         self._adopt()
         self._inbox(channel).groups.add(group)
         self._groups.setdefault(group, set()).add(channel)
-        if self._listener is None or self._listener.done():
+        if not self.listens:
             self._listener = asyncio.create_task(self._listen(), name="live notices")
         try:
             await asyncio.wait_for(self._heard.wait(), JOIN_PATIENCE)
@@ -180,20 +185,18 @@ class NotifyLayer(BaseChannelLayer):  # type: ignore[misc]
     # Inboxes
 
     def _loop_of_readers(self) -> asyncio.AbstractEventLoop:
-        if self._loop is None or self._loop.is_closed():
-            self._adopt()
-        assert self._loop is not None
-        return self._loop
+        return self._adopt() if self._loop is None or self._loop.is_closed() else self._loop
 
-    def _adopt(self) -> None:
+    def _adopt(self) -> asyncio.AbstractEventLoop:
         """Belong to the running loop; what belonged to a former one has ended with it."""
         running = asyncio.get_running_loop()
         if self._loop is running:
-            return
+            return running
         if self._loop is not None and self._listener is not None and not self._loop.is_closed():
             self._loop.call_soon_threadsafe(self._listener.cancel)
         self._loop, self._listener = running, None
         self._begin()
+        return running
 
     def _inbox(self, channel: str) -> Inbox:
         now = time.monotonic()
@@ -220,7 +223,7 @@ class NotifyLayer(BaseChannelLayer):  # type: ignore[misc]
         try:
             self._put(channel, message)
         except ChannelFull:
-            logger.warning("a message to a channel of this process was dropped, since its reader is far behind")
+            logger.warning("a message to a channel was dropped, since its reader is far behind")
 
     def _put_in_group(self, channel: str, message: Mapping[str, Any]) -> None:
         """Deliver to a member; where too many wait, one message that says so takes the place of all."""
@@ -239,13 +242,14 @@ class NotifyLayer(BaseChannelLayer):  # type: ignore[misc]
                 parameters = listening_parameters()
                 async with await psycopg.AsyncConnection.connect(**parameters) as listening:
                     await listening.execute(f"LISTEN {WIRE}")
+                    await self._probe(listening)
                     delay = FIRST_DELAY
                     self._heard.set()
                     # Whoever joined before may have missed something.
                     for channel in {one for members in self._groups.values() for one in members}:
                         self._put_in_group(channel, {"type": AGAIN})
                     await self._hear(listening)
-            except (psycopg.Error, OSError, TimeoutError) as error:
+            except (psycopg.Error, DatabaseFailure, OSError, TimeoutError) as error:
                 # Without its message, which may name a host and a user.
                 logger.warning("notices of changes are not heard: %s; trying again", type(error).__name__)
             finally:
@@ -257,7 +261,24 @@ class NotifyLayer(BaseChannelLayer):  # type: ignore[misc]
         while True:
             async for notice in listening.notifies(timeout=PROBE_SECONDS):
                 self._deliver(notice.payload)
-            await asyncio.wait_for(listening.execute("SELECT 1"), PROBE_PATIENCE)
+            await self._probe(listening)
+
+    async def _probe(self, listening: psycopg.AsyncConnection[Any]) -> None:
+        """Send a notice on the way that all take, and wait until it is heard; a pooler may keep notices to itself.
+
+        Raises:
+            TimeoutError: it was not heard.
+        """
+        probe = written("c", f"probe.{self._process}!{uuid4().hex}", {"type": "live.probe"})
+        is_heard = False
+        async with asyncio.timeout(PROBE_PATIENCE):
+            await self._travel(probe)
+            while not is_heard:
+                async for notice in listening.notifies(stop_after=1):
+                    if notice.payload == probe:
+                        is_heard = True
+                    else:
+                        self._deliver(notice.payload)
 
     def _deliver(self, payload: str) -> None:
         found = read(payload)
@@ -270,14 +291,3 @@ class NotifyLayer(BaseChannelLayer):  # type: ignore[misc]
                 self._put_in_group(channel, message)
         elif self._is_ours(name):
             self._put_or_say(name, message)
-
-
-def _notify(payload: str) -> None:
-    """Send a notice; outside a transaction the connection is not kept, since the thread may serve nobody else."""
-    # Asked before: closing it within a transaction would end that, which Channels' own wrapper does.
-    is_kept = connection.in_atomic_block
-    try:
-        notify(payload)
-    finally:
-        if not is_kept:
-            close_old_connections()

@@ -12,7 +12,7 @@ from collections.abc import Mapping
 from typing import Any, Final
 from uuid import UUID
 
-from django.db import connection
+from django.db import close_old_connections, connection
 
 from memory.crypto.signing import signer
 
@@ -70,6 +70,17 @@ def notify(payload: str) -> None:
     """Send a notice on this thread's connection, within its transaction where there is one."""
     with connection.cursor() as cursor:
         cursor.execute("SELECT pg_notify(%s, %s)", [WIRE, payload])
+
+
+def notify_once(payload: str) -> None:
+    """Send a notice; outside a transaction the connection is not kept, since the thread may serve nobody else."""
+    # Asked before: closing it within a transaction would end that, which Channels' own wrapper does.
+    is_kept = connection.in_atomic_block
+    try:
+        notify(payload)
+    finally:
+        if not is_kept:
+            close_old_connections()
 
 
 def announce(owner_id: UUID, sort: str, object_id: str, version: int) -> None:

@@ -3,12 +3,9 @@
 from __future__ import annotations
 
 import asyncio
-import shutil
-import tempfile
 import threading
-from collections.abc import Awaitable, Callable, Iterator
+from collections.abc import Awaitable, Callable
 from contextlib import suppress
-from pathlib import Path
 from typing import Any
 
 import psycopg
@@ -17,14 +14,14 @@ from asgiref.sync import async_to_sync
 from channels.exceptions import ChannelFull
 from channels.layers import InMemoryChannelLayer
 from django.db import connections, transaction
-from pytest_django import Settings
 
-from config.settings.database import embedded
 from memory.live import layer as layer_module
 from memory.live.layer import AGAIN, NotifyLayer
 from memory.live.notices import WIRE, written
 from runtime.postgres.cluster import Cluster
-from runtime.postgres.provision import provision
+from tests.live_server import own_server
+
+__all__ = ["own_server"]
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
@@ -371,16 +368,10 @@ class TestOurs:
 
 
 @pytest.fixture
-def own_server(settings: Settings) -> Iterator[Cluster]:
-    """A database server of a test's own, which it may stop; layers listen there."""
-    home = Path(tempfile.mkdtemp(prefix="loci-"))
-    server = Cluster(home, {"fsync": "off"})
-    server.start()
-    provision(server.socket_directory, "loci")
-    settings.LIVE_DATABASE = embedded(server.socket_directory, user="loci_app")
-    yield server
-    server.stop()
-    shutil.rmtree(home)
+def told_there(own_server: Cluster, monkeypatch: pytest.MonkeyPatch) -> Cluster:
+    """Have notices sent to the server of the test's own too."""
+    monkeypatch.setattr(layer_module, "notify_once", lambda payload: tell_there(own_server, payload))
+    return own_server
 
 
 def tell_there(server: Cluster, payload: str) -> None:
@@ -394,27 +385,27 @@ FOREIGN = ("", "{", "[]", "[" * 7000, '{"g": 1, "m": {}}', '{"g": "tea", "m": []
 class TestDatabaseServer:
     """The connection that listens is the layer's own, and comes back by itself."""
 
-    def test_after_a_restart_it_says_that_something_may_be_missed_and_goes_on(self, own_server: Cluster) -> None:
+    def test_after_a_restart_it_says_that_something_may_be_missed_and_goes_on(self, told_there: Cluster) -> None:
         async def test(layer: Any) -> None:
             channel = await layer.new_channel()
             await layer.group_add("tea", channel)
             assert await received(layer, channel) == {"type": AGAIN}
-            tell_there(own_server, written("g", "tea", {"type": "before"}))
+            tell_there(told_there, written("g", "tea", {"type": "before"}))
             assert await received(layer, channel) == {"type": "before"}
-            await asyncio.to_thread(own_server.stop)
-            await asyncio.to_thread(own_server.start)
+            await asyncio.to_thread(told_there.stop)
+            await asyncio.to_thread(told_there.start)
             assert await received(layer, channel) == {"type": AGAIN}
-            tell_there(own_server, written("g", "tea", {"type": "after"}))
+            tell_there(told_there, written("g", "tea", {"type": "after"}))
             assert await received(layer, channel) == {"type": "after"}
 
         run(test, NotifyLayer())
 
-    def test_a_server_that_ends_the_connection_is_asked_again(self, own_server: Cluster) -> None:
+    def test_a_server_that_ends_the_connection_is_asked_again(self, told_there: Cluster) -> None:
         async def test(layer: Any) -> None:
             channel = await layer.new_channel()
             await layer.group_add("tea", channel)
             assert await received(layer, channel) == {"type": AGAIN}
-            with psycopg.connect(f"host={own_server.socket_directory} user=postgres", autocommit=True) as connection:
+            with psycopg.connect(f"host={told_there.socket_directory} user=postgres", autocommit=True) as connection:
                 connection.execute(
                     "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE application_name = 'loci live'"
                 )
@@ -423,20 +414,20 @@ class TestDatabaseServer:
         run(test, NotifyLayer())
 
     def test_a_channel_joins_while_the_server_is_away(
-        self, own_server: Cluster, monkeypatch: pytest.MonkeyPatch
+        self, told_there: Cluster, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         monkeypatch.setattr(layer_module, "JOIN_PATIENCE", 0.05)
 
         async def test(layer: Any) -> None:
-            await asyncio.to_thread(own_server.stop)
+            await asyncio.to_thread(told_there.stop)
             channel = await layer.new_channel()
             await layer.group_add("tea", channel)
-            await asyncio.to_thread(own_server.start)
+            await asyncio.to_thread(told_there.start)
             assert await received(layer, channel) == {"type": AGAIN}
 
         run(test, NotifyLayer())
 
-    def test_what_others_say_on_the_wire_is_passed_over(self, own_server: Cluster) -> None:
+    def test_what_others_say_on_the_wire_is_passed_over(self, told_there: Cluster) -> None:
         async def test(layer: Any) -> None:
             channel = await layer.new_channel()
             await layer.group_add("tea", channel)
@@ -450,14 +441,14 @@ class TestDatabaseServer:
                 '{"g": "tea", "m": []}',
                 '{"g": "tea", "m": {}}',
             ):
-                tell_there(own_server, payload)
-            tell_there(own_server, written("c", "nobody.knows!this", {"type": "n"}))
-            tell_there(own_server, written("g", "tea", {"type": "real"}))
+                tell_there(told_there, payload)
+            tell_there(told_there, written("c", "nobody.knows!this", {"type": "n"}))
+            tell_there(told_there, written("g", "tea", {"type": "real"}))
             assert await received(layer, channel) == {"type": "real"}
 
         run(test, NotifyLayer())
 
-    def test_silence_is_asked_about(self, own_server: Cluster, monkeypatch: pytest.MonkeyPatch) -> None:
+    def test_silence_is_asked_about(self, told_there: Cluster, monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setattr(layer_module, "PROBE_SECONDS", 0.05)
 
         async def test(layer: Any) -> None:
@@ -465,8 +456,23 @@ class TestDatabaseServer:
             await layer.group_add("tea", channel)
             assert await received(layer, channel) == {"type": AGAIN}
             for number in range(20):
-                tell_there(own_server, written("g", "tea", {"type": "n", "n": number}))
+                tell_there(told_there, written("g", "tea", {"type": "n", "n": number}))
                 await asyncio.sleep(0.02)
             assert [(await received(layer, channel))["n"] for _ in range(20)] == list(range(20))
+
+        run(test, NotifyLayer())
+
+    def test_where_no_notice_comes_through_it_does_not_say_that_it_hears(
+        self, own_server: Cluster, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        """As behind a pooler in transaction mode, which lets LISTEN pass and keeps the notices to itself."""
+        monkeypatch.setattr(layer_module, "PROBE_PATIENCE", 0.2)
+        monkeypatch.setattr(layer_module, "JOIN_PATIENCE", 1.0)
+
+        async def test(layer: Any) -> None:
+            channel = await layer.new_channel()
+            await layer.group_add("tea", channel)
+            assert not layer.hears
+            await nothing_on(layer, channel)
 
         run(test, NotifyLayer())

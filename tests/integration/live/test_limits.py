@@ -14,10 +14,13 @@ from websockets.exceptions import ConnectionClosed, InvalidStatus
 from websockets.sync.client import connect
 
 from config.serving import MOST_SOCKET_BYTES
-from memory.live import consumer, sockets
+from memory.live import consumer, layer, sockets
 from memory.models import User
 from memory.services.actors import Actor, Permission
-from tests.live_server import as_agent, as_person, cookie_of, listening, logged_in
+from runtime.postgres.cluster import Cluster
+from tests.live_server import as_agent, as_person, cookie_of, listening, logged_in, own_server, serving
+
+__all__ = ["own_server"]
 
 
 @pytest.mark.parametrize(
@@ -176,3 +179,13 @@ def test_a_flood_of_wrong_keys_is_refused_unread(place: str, alice: Actor, setti
             assert opened.closed_with() == 4401
     with as_agent(place, "loci_aaaaaaaa_" + "c" * 43) as opened:
         assert opened.closed_with() == 4429
+
+
+def test_a_page_is_not_left_to_believe_that_it_hears(
+    alice: Actor, own_server: Cluster, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Where a pooler keeps notices to itself."""
+    monkeypatch.setattr(layer, "PROBE_PATIENCE", 0.2)
+    monkeypatch.setattr(layer, "JOIN_PATIENCE", 1.0)
+    with serving() as deaf, as_person(deaf, alice) as page:
+        assert page.closed_with() == 1013
