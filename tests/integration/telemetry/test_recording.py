@@ -7,6 +7,7 @@ import logging
 import os
 from collections.abc import Callable, Sequence
 from datetime import UTC, datetime, timedelta
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -379,6 +380,22 @@ class TestTrouble:
 
 @pytest.mark.django_db(transaction=True)
 class TestThread:
+    def test_a_database_that_is_away_for_a_while(
+        self, alice: Actor, clerk: Actor, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+    ) -> None:
+        record(actor=clerk, event=TurnDraft(request="Waits"))
+        with monkeypatch.context() as away:
+            connection.close()
+            away.setitem(connection.settings_dict, "HOST", str(tmp_path))
+            recording.flush()
+            record(actor=clerk, event=TurnDraft(request="Waits too"))
+            recording.flush()
+            counts = recording_counts()
+            assert (counts.waiting, counts.stalled, counts.lost) == (2, True, 0)
+        recording.flush()
+        assert sorted(requests(alice)) == ["Waits", "Waits too"]
+        assert not recording_counts().stalled
+
     def test_it_writes_by_itself_and_makes_room(
         self, alice: Actor, clerk: Actor, monkeypatch: pytest.MonkeyPatch
     ) -> None:
