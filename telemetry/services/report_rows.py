@@ -59,13 +59,13 @@ TURNS: Final = f"""
         ORDER BY occurred_at DESC, id DESC
     ) TO STDOUT (FORMAT binary)
 """
-# Vectors of another width than the space has now are as good as none.
+# Vectors of another width than the space has now are as good as none. The database takes an equation with a function
+# for one that hardly any row fulfils, and would look for the events of each vector on their own; hence the negation.
 VECTORS: Final = f"""
     COPY (
         SELECT request_hash, vec FROM {RequestVector._meta.db_table}
-        WHERE owner_id = %(owner)s AND space_id = %(space)s AND vector_dims(vec) = %(width)s
+        WHERE owner_id = %(owner)s AND space_id = %(space)s AND NOT vector_dims(vec) <> %(width)s
           AND request_hash IN (SELECT request_hash {_WINDOW})
-        ORDER BY request_hash
     ) TO STDOUT (FORMAT binary)
 """
 
@@ -148,7 +148,9 @@ def load_vectors(window: Window, turns: Turns, found: Distinct, *, space_id: int
     stored = rows["request"].astype(np.int64)
     if not len(stored):
         return StoredVectors(np.full(len(wanted), NONE, dtype=np.int64), np.empty((0, width), dtype=np.float16))
-    places = np.searchsorted(stored, wanted).clip(max=len(stored) - 1)
+    # Sorted here by their numbers: the database would sort the vectors with them, on disk.
+    order = np.argsort(stored)
+    places = order[np.searchsorted(stored, wanted, sorter=order).clip(max=len(stored) - 1)]
     return StoredVectors(np.where(stored[places] == wanted, places, NONE), rows["vec"])
 
 

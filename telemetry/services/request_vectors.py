@@ -49,7 +49,7 @@ MISSING: Final = f"""
         WHERE e.owner_id = %(owner)s AND NOT EXISTS (
             SELECT FROM {RequestVector._meta.db_table} v
             WHERE v.owner_id = %(owner)s AND v.space_id = %(space)s AND v.request_hash = e.request_hash
-              AND vector_dims(v.vec) = %(width)s
+              AND NOT vector_dims(v.vec) <> %(width)s
         )
         ORDER BY e.request_hash, e.occurred_at DESC
     ) missing ORDER BY occurred_at DESC, id DESC LIMIT %(most)s
@@ -171,7 +171,7 @@ def make_vectors(owner_id: UUID, space: EmbeddingSpace, event_ids: Sequence[UUID
             with on_behalf_of(owner_id, COMPONENT):
                 vectors[opened] = embedder().embed([text for text in texts.values() if text])
         with owner_scope(owner_id):
-            _store(space, list(texts), vectors)
+            store_vectors(space, list(texts), vectors)
         made += len(texts)
     return made
 
@@ -189,7 +189,8 @@ def _texts(owner_id: UUID, event_ids: Sequence[UUID]) -> dict[int, str]:
     return {number: "" if text is None else embeddable(text) for number, text in sorted(opened.items())}
 
 
-def _store(space: EmbeddingSpace, requests: Sequence[int], vectors: np.ndarray) -> None:
+def store_vectors(space: EmbeddingSpace, requests: Sequence[int], vectors: np.ndarray) -> None:
+    """Store vectors of the current owner's requests, in place of what is there, unless their events are gone."""
     with connection.cursor() as cursor:
         cursor.execute(
             STORE,
