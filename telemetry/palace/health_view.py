@@ -16,7 +16,7 @@ SENTENCES: Final[dict[Status, str]] = {
     "failing": "Something that requests need does not work.",
 }
 NOTICES: Final[dict[Status, str]] = {"ok": "success", "degraded": "warning", "failing": "error"}
-WORDS: Final[dict[Status, str]] = {"ok": "works", "degraded": "less than all", "failing": "does not work"}
+WORDS: Final[dict[Status, str]] = {"ok": "works", "degraded": "works with less", "failing": "does not work"}
 
 
 @dataclass(frozen=True, slots=True)

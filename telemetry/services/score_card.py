@@ -102,7 +102,7 @@ class ScoreCard:
 
 
 def score_card(*, actor: Actor) -> ScoreCard:
-    """Score the whole memory of the actor's owner; kept for a minute.
+    """Score the whole memory of the actor's owner; kept for a minute, unless it is empty.
 
     Takes four statements when it is not kept. Memories count whole, however many agents they belong to; nothing of
     what they say is opened.
@@ -116,7 +116,9 @@ def score_card(*, actor: Actor) -> ScoreCard:
     if known is None:
         with owner_scope(actor.owner_id):
             known = _counted(actor.owner_id, moment)
-        _kept.put(actor.owner_id, known)
+        # Whoever stores a first memory wants to see it count at once.
+        if known.standing.memories or known.standing.entities:
+            _kept.put(actor.owner_id, known)
     return known
 
 

@@ -197,15 +197,22 @@ class TestKeeping:
     def test_it_is_kept_for_a_minute(
         self, alice: Actor, time: FixedClock, django_assert_num_queries: DjangoAssertNumQueries
     ) -> None:
-        first = counted(alice)
         store(alice, 1)
+        first = counted(alice)
+        store(alice, 2, days_ago=1)
         time.moment += timedelta(seconds=59)
         with django_assert_num_queries(0):
             assert score_card(actor=alice) is first
         time.moment += timedelta(seconds=1)
+        assert score_card(actor=alice).standing.memories == 3
+
+    def test_nothing_is_not_kept(self, alice: Actor, time: FixedClock) -> None:
+        counted(alice)
+        store(alice, 1)
         assert score_card(actor=alice).standing.memories == 1
 
     def test_a_purge_forgets_it(self, alice: Actor) -> None:
+        store(alice, 1)
         first = counted(alice)
         forget_owner(alice.owner_id)
         assert score_card(actor=alice) is not first
@@ -222,6 +229,7 @@ class TestKeeping:
     def test_agents_need_the_permission_even_for_what_is_kept(
         self, alice: Actor, make_agent: Callable[..., tuple[Actor, str]]
     ) -> None:
+        store(alice, 1)
         counted(alice)
         _, secret = make_agent(alice, "writer", scopes=[Permission.READ, Permission.TELEMETRY_WRITE])
         with pytest.raises(PermissionRefused):
