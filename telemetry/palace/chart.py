@@ -156,7 +156,7 @@ def trend(days: Sequence[tuple[str, float | None]]) -> Trend:
     return Trend(
         height=TREND_HEIGHT,
         foot=TREND_FOOT,
-        ceiling=f"{ceiling:.0%}",
+        ceiling=f"{100 * ceiling:.0f} %",
         ceiling_y=TREND_TOP,
         base_y=base,
         dates_y=TREND_HEIGHT - 6,
@@ -187,7 +187,7 @@ def _row(bar: Share, place: int) -> Row:
 
 def _tick(value: float) -> Tick:
     anchor = "start" if value == 0 else "end" if value == 1 else "middle"
-    return Tick(_percent(value), f"{value:.0%}", anchor, value == VITAL)
+    return Tick(_percent(value), f"{100 * value:.0f} %", anchor, value == VITAL)
 
 
 def _joined(points: Iterable[tuple[str, float]]) -> list[Segment]:

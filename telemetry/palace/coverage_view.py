@@ -59,7 +59,7 @@ def report_view(report: CoverageReport, state: CoverageState, requests_page: str
 
     placed = chart.pareto(
         [
-            chart.Share(bar.label, f"{bar.fallback_count:,} · {bar.share:.0%}", bar.share, bar.cumulative)
+            chart.Share(bar.label, f"{bar.fallback_count:,} · {percent(bar.share)}", bar.share, bar.cumulative)
             for bar in report.pareto
         ]
     )
@@ -106,7 +106,7 @@ def requests_view(rows: Sequence[ShownEvent], *, agents: Mapping[UUID, str], cur
 
 def percent(part: float) -> str:
     """Write a part of one as percent, with a decimal where it is small."""
-    return f"{part:.1%}" if 0 < part < 0.1 else f"{part:.0%}"
+    return f"{100 * part:.1f} %" if 0 < part < 0.1 else f"{100 * part:.0f} %"
 
 
 def _figures(report: CoverageReport) -> list[tuple[str, str]]:
@@ -127,7 +127,7 @@ def _next_spoke(report: CoverageReport) -> str:
 
 
 def _share(bar: Bar) -> chart.Share:
-    return chart.Share(bar.label, f"{bar.fallback_count:,} · {bar.share:.0%}", bar.share, bar.cumulative)
+    return chart.Share(bar.label, f"{bar.fallback_count:,} · {percent(bar.share)}", bar.share, bar.cumulative)
 
 
 def _bar(bar: Bar, cluster: Cluster | None, address: str) -> BarView:
@@ -169,14 +169,16 @@ def _told(bars: Sequence[Bar]) -> str:
         return ""
     few = next((at for at, bar in enumerate(bars, 1) if bar.cumulative >= chart.VITAL), len(bars))
     groups = "The largest group makes" if few == 1 else f"The {few} largest groups make"
-    return f"{groups} up {bars[few - 1].cumulative:.0%} of all turns that no spoke fitted. The same as a table follows."
+    part = percent(bars[few - 1].cumulative)
+    return f"{groups} up {part} of all turns that no spoke fitted. The same as a table follows."
 
 
 def _trend(report: CoverageReport) -> dict[str, Any]:
     days = [(f"{one.day:%d %b}", one.fallback_rate if one.turns else None) for one in report.trend]
     rates = [rate for _, rate in days if rate is not None]
     told = (
-        f"From {rates[0]:.0%} on the first day with turns to {rates[-1]:.0%} on the last; {max(rates):.0%} at most. "
+        f"From {percent(rates[0])} on the first day with turns to {percent(rates[-1])} on the last; "
+        f"{percent(max(rates))} at most. "
         "The same as a table follows."
         if rates
         else ""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 from uuid import UUID
@@ -13,10 +13,17 @@ import pytest
 from playwright.sync_api import Browser, Page
 
 from memory.models import User
+from memory.ports.recorder import model_called
 from memory.services.actors import Actor
+from memory.services.clock import now
 from memory.services.retirement import delete_memory
+from telemetry.services.costs.budgets import BudgetDraft, set_budget
+from telemetry.services.experiments import ExperimentDraft, start_experiment
 from tests.browser.conftest import WAIT_MS, Watch, log_in
+from tests.integration.telemetry.providers import PRICES
+from tests.integration.telemetry.recalls import ask, context, fill, observe
 from tests.integration.telemetry.telling import tell, tell_a_week
+from tests.integration.telemetry.test_usage import call_for
 
 VENDOR = Path(__file__).parent / "vendor"
 PICTURES = Path(__file__).parent / "pictures"
@@ -150,6 +157,34 @@ def test_the_pages_of_telemetry(
     look(visitor, "coverage-testing", scheme=scheme, size=size)
     expected = "the server responded with a status of 422"
     assert [complaint for complaint in watch.complaints if expected not in complaint] == []
+
+
+def test_recall_costs_and_health(
+    visitor: Page, alice: Actor, make_agent: Callable[..., Any], scheme: str, size: str, watch: Watch, settings: Any
+) -> None:
+    def visit(name: str, path: str) -> None:
+        visitor.goto(path)
+        look(visitor, name, scheme=scheme, size=size)
+
+    for page in ("recall", "costs", "health"):
+        visit(f"telemetry-{page}-empty", f"/telemetry/{page}/")
+    settings.MODEL_PRICES = PRICES
+    agent, _ = make_agent(alice, "scribe")
+    fill(agent)
+    ask(alice)
+    context(agent)
+    for _ in range(12):
+        observe(agent)
+    draft = ExperimentDraft(label="Ranks against my own", control="default", variant="prax", share=0.5)
+    start_experiment(actor=alice, draft=draft)
+    model_called(call_for(alice, at=now(), input_tokens=10_000_000))
+    model_called(call_for(agent, at=now(), kind="embedding", component="recall", model="paid", ok=False))
+    model_called(call_for(agent, at=now(), model="a-model-without-a-price-and-with-a-long-name"))
+    set_budget(actor=alice, draft=BudgetDraft(period="month", soft="1", hard="2"))
+    for page in ("recall", "costs", "health"):
+        visit(f"telemetry-{page}", f"/telemetry/{page}/")
+    visit("recall-asked-for-feedback", "/?q=billing+service&go=")
+    assert watch.complaints == []
 
 
 def test_every_page_with_nothing_in_it(visitor: Page, scheme: str, size: str, watch: Watch, settings: Any) -> None:

@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 from playwright.sync_api import Page, expect
 
+from memory.models import User
 from memory.services.actors import Actor
 from telemetry.services import test_mode as modes
 from tests.browser.conftest import Watch
@@ -85,6 +86,17 @@ def test_test_mode_is_asked_for_and_shown_on_every_page(palace: Page, alice: Act
 def test_turns_arrive_while_the_page_is_open(palace: Page, alice: Actor, watch: Watch) -> None:
     palace.goto("/telemetry/coverage/")
     expect(palace.get_by_role("heading", name="No turns in these days")).to_be_visible()
+    palace.locator("html[data-live=open]").wait_for()
+    tell(alice, "Translate this letter", matched_spoke="fallback")
+    expect(palace.get_by_role("table", name="Requests that no spoke fitted")).to_contain_text("Translate this letter")
+    assert watch.complaints == []
+
+
+def test_the_admin_is_kept_up_to_date_too(palace: Page, alice: Actor, watch: Watch) -> None:
+    User.objects.filter(owner__id=alice.owner_id).update(is_staff=True)
+    palace.goto("/admin/")
+    palace.get_by_role("link", name="Coverage").click()
+    expect(palace).to_have_url(re.compile(r"/admin/telemetry/coverage/$"))
     palace.locator("html[data-live=open]").wait_for()
     tell(alice, "Translate this letter", matched_spoke="fallback")
     expect(palace.get_by_role("table", name="Requests that no spoke fitted")).to_contain_text("Translate this letter")

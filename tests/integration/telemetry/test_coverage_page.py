@@ -16,7 +16,9 @@ from memory.models import AuditEvent, owner_scope
 from memory.services.actors import Actor
 from telemetry.models import TurnEvent
 from telemetry.services import test_mode as modes
+from telemetry.services.recording import record_events
 from telemetry.services.test_mode import set_test_mode
+from telemetry.services.turn_drafts import TurnDraft
 from tests.integration.palace.conftest import HTMX, client_of
 from tests.integration.telemetry.telling import tell, tell_a_week
 
@@ -84,15 +86,15 @@ def test_it_shows_numbers_bars_trend_spokes_and_failures(palace: Client, alice: 
     answer = palace.get(PAGE)
     page = html(answer)
     assert ("turns", "33") in answer.context["figures"]
-    assert ("no spoke fitted", "42%") in answer.context["figures"]
+    assert ("no spoke fitted", "42 %") in answer.context["figures"]
     assert "Collect more data: 33 turns are too few to decide." in page
     bars = [(bar.label, bar.fallbacks, bar.share, bar.cumulative) for bar, _ in answer.context["bars"]]
     assert bars == [
-        ("Translate this letter into Portuguese", "9", "64%", "64%"),
-        ("Water the plants on the balcony", "4", "29%", "93%"),
-        ("Play some quiet music", "1", "7.1%", "100%"),
+        ("Translate this letter into Portuguese", "9", "64 %", "64 %"),
+        ("Water the plants on the balcony", "4", "29 %", "93 %"),
+        ("Play some quiet music", "1", "7.1 %", "100 %"),
     ]
-    assert "The 2 largest groups make up 93% of all turns that no spoke fitted." in page
+    assert "The 2 largest groups make up 93 % of all turns that no spoke fitted." in page
     assert "for requests like “Translate this letter into Portuguese”, would cover 9 fallbacks" in page
     assert len(answer.context["trend"].points) == 7
     assert {spoke["name"] for spoke in answer.context["spokes"]} == {"travel", "fallback", "invoices"}
@@ -288,6 +290,14 @@ def test_without_an_embedder_it_goes_by_spokes_and_says_why(palace: Client, alic
     page = html(palace.get(PAGE))
     assert "Requests handed to fallback" in page
     assert "Requests cannot be read for meaning now" in page
+
+
+def test_it_says_how_many_requests_are_still_to_be_read(palace: Client, alice: Actor) -> None:
+    turns = [TurnDraft(request=f"Question number {number}", matched_spoke="fallback") for number in range(70)]
+    record_events(actor=alice, events=turns)
+    page = html(palace.get(PAGE))
+    assert "Requests are being read for meaning: 70 left." in page
+    assert "Requests handed to fallback" in page
 
 
 def test_a_stranger_sees_nothing_of_it(alice: Actor, mallory: Actor) -> None:

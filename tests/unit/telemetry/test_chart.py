@@ -8,9 +8,9 @@ from telemetry.palace import chart
 from telemetry.palace.chart import Share
 
 BARS = [
-    Share("travel", "60 · 60%", 0.6, 0.6),
-    Share("invoices", "30 · 30%", 0.3, 0.9),
-    Share("tea", "10 · 10%", 0.1, 1.0),
+    Share("travel", "60 · 60 %", 0.6, 0.6),
+    Share("invoices", "30 · 30 %", 0.3, 0.9),
+    Share("tea", "10 · 10 %", 0.1, 1.0),
 ]
 
 
@@ -41,7 +41,7 @@ def test_rows_do_not_overlap_and_fill_the_chart() -> None:
 
 
 def test_eighty_percent_is_marked_and_nothing_else() -> None:
-    assert [(tick.x, tick.label) for tick in chart.pareto(BARS).ticks if tick.vital] == [("80.00%", "80%")]
+    assert [(tick.x, tick.label) for tick in chart.pareto(BARS).ticks if tick.vital] == [("80.00%", "80 %")]
 
 
 def test_sums_that_are_rounded_above_one_stay_inside() -> None:
@@ -58,11 +58,13 @@ def test_a_trend_stops_at_days_without_turns() -> None:
     placed = chart.trend([("1 Nov", 0.1), ("2 Nov", 0.2), ("3 Nov", None), ("4 Nov", 0.25)])
     assert [point.label for point in placed.points] == ["1 Nov", "2 Nov", "4 Nov"]
     assert [(piece.x1, piece.x2) for piece in placed.line] == [("12.50%", "37.50%")]
-    assert placed.ceiling == "25%"
+    assert placed.ceiling == "25 %"
     assert placed.points[2].y == placed.ceiling_y
 
 
-@pytest.mark.parametrize(("rate", "ceiling"), [(0.0, "10%"), (0.1, "10%"), (0.11, "25%"), (0.6, "100%"), (1.0, "100%")])
+@pytest.mark.parametrize(
+    ("rate", "ceiling"), [(0.0, "10 %"), (0.1, "10 %"), (0.11, "25 %"), (0.6, "100 %"), (1.0, "100 %")]
+)
 def test_a_trend_is_drawn_up_to_a_round_rate(rate: float, ceiling: str) -> None:
     placed = chart.trend([("1 Nov", rate)])
     assert placed.ceiling == ceiling
