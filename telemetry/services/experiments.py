@@ -71,7 +71,7 @@ def start_experiment(*, actor: Actor, draft: ExperimentDraft) -> RecallExperimen
             raise Conflict(f"There are {MOST_KEPT} experiments already.", code="experiment.too_many")
         if Agent.objects.filter(pk__in=agents).count() < len(agents):
             raise NotFound("One of these agents is not there.")
-        made = RecallExperiment(
+        made: RecallExperiment = RecallExperiment(
             id=new_id(),
             label=label,
             control=draft.control,
@@ -95,7 +95,7 @@ def end_experiment(*, actor: Actor, experiment_id: UUID) -> RecallExperiment:
     """
     actor.require(Permission.SETTINGS)
     with owner_scope(actor.owner_id):
-        found = RecallExperiment.objects.select_for_update().filter(pk=experiment_id).first()
+        found: RecallExperiment | None = RecallExperiment.objects.select_for_update().filter(pk=experiment_id).first()
         if found is None:
             raise NotFound("There is no such experiment.")
         if found.ended_at is None:
@@ -128,7 +128,7 @@ def get_experiment(*, actor: Actor, experiment_id: UUID) -> RecallExperiment:
     """Give one experiment; raises NotFound where there is none."""
     actor.require(Permission.TELEMETRY_READ)
     with owner_scope(actor.owner_id):
-        found = RecallExperiment.objects.filter(pk=experiment_id).first()
+        found: RecallExperiment | None = RecallExperiment.objects.filter(pk=experiment_id).first()
     if found is None:
         raise NotFound("There is no such experiment.")
     return found
@@ -164,7 +164,7 @@ class RunningExperiments:
         kept = self._kept.get(owner_id)
         if kept is not None and kept[0] == experiment_id:
             return kept[1]
-        found = RecallExperiment.objects.filter(pk=experiment_id).first()
+        found: RecallExperiment | None = RecallExperiment.objects.filter(pk=experiment_id).first()
         if found is not None:
             with self._lock:
                 self._kept[owner_id] = experiment_id, found

@@ -35,15 +35,16 @@ def give_feedback(
     with owner_scope(actor.owner_id):
         rank = _rank(_record(actor, recall_id), memory_id)
         # Locked, so that it is not erased before what is said of it stands.
-        if memory_id and not Memory.objects.select_for_update(no_key=True).filter(pk=memory_id).exists():
+        if memory_id and not Memory.objects.select_for_update(no_key=True).filter(pk=memory_id).first():
             raise NotFound("That memory is no longer there.")
-        return RecallFeedback.objects.update_or_create(
+        kept: tuple[RecallFeedback, bool] = RecallFeedback.objects.update_or_create(
             recall_id=recall_id,
             memory_id=memory_id,
             caller=actor.caller_id,
             owner_id=actor.owner_id,
             defaults={"helpful": helpful, "rank": rank, "created_at": now()},
         )
+        return kept
 
 
 def take_back_feedback(*, actor: Actor, recall_id: UUID, memory_id: UUID | None = None) -> None:
@@ -68,7 +69,7 @@ def said_of(*, actor: Actor, recall_id: UUID, memory_id: UUID | None = None) -> 
 def _record(actor: Actor, recall_id: UUID) -> RecallRecord:
     require_memory()
     actor.require(Permission.TELEMETRY_WRITE)
-    record = RecallRecord.objects.filter(
+    record: RecallRecord | None = RecallRecord.objects.filter(
         pk=recall_id, caller=actor.caller_id, created_at__gt=now() - EXPLANATIONS_KEPT
     ).first()
     if record is None:

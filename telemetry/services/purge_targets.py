@@ -64,7 +64,7 @@ def register_targets() -> None:
 
 
 def _feedback_count(agent_id: UUID) -> int:
-    return RecallFeedback.objects.filter(caller=agent_id).count()
+    return int(RecallFeedback.objects.filter(caller=agent_id).count())
 
 
 def _erase_feedback(agent_id: UUID) -> int:

@@ -88,7 +88,7 @@ def undo_tuner_change(*, actor: Actor, change_id: UUID) -> TunerChange:
     with owner_scope(actor.owner_id):
         # In the order in which the hourly look takes them.
         state = _locked_state(actor.owner_id)
-        change = TunerChange.objects.select_for_update().filter(pk=change_id).first()
+        change: TunerChange | None = TunerChange.objects.select_for_update().filter(pk=change_id).first()
         if change is None:
             raise NotFound("There is no such change of the tuner.")
         if change.undone_at is not None:
@@ -163,7 +163,8 @@ def tune_all() -> int:
 
 def _locked_state(owner_id: UUID) -> TunerState:
     TunerState.objects.bulk_create([TunerState(id=new_id())], ignore_conflicts=True)
-    return TunerState.objects.select_for_update().get(owner_id=owner_id)
+    state: TunerState = TunerState.objects.select_for_update().get(owner_id=owner_id)
+    return state
 
 
 def _locked_threshold(owner_id: UUID) -> float:

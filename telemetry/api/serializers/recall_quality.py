@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Final
 
 from rest_framework import serializers
 
@@ -10,7 +10,7 @@ from memory.api.serializers.base import Query, Strict
 from memory.api.serializers.fields import Identifier, ProfileName, RawText, Switch, Unit
 from telemetry.services.recall_report import DAYS, MOST_DAYS, MOST_SLOW, SLOW
 
-NOT_WHOLE = {"invalid": "This has to be a whole number."}
+NOT_WHOLE: Final[dict[str, Any]] = {"invalid": "This has to be a whole number."}
 
 
 class FeedbackSerializer(Strict):
@@ -182,7 +182,7 @@ class ExplainedRecallSerializer(serializers.Serializer[Any]):
 class ExperimentDraftSerializer(Strict):
     """What is to be compared."""
 
-    label = RawText(help_text="What it is called, at most 100 characters.")
+    label = RawText(help_text="What it is called, at most 100 characters.")  # type: ignore[assignment]
     control = ProfileName(help_text="The profile that agents have otherwise.")
     variant = ProfileName(help_text="The profile that some of them try.")
     share = Unit(required=False, help_text="The share of agents that try it, 0 to 1; a half when left out.")
@@ -195,7 +195,7 @@ class ExperimentSerializer(serializers.Serializer[Any]):
     """An experiment."""
 
     id = serializers.UUIDField()
-    label = serializers.CharField()
+    label = serializers.CharField()  # type: ignore[assignment]
     control = serializers.CharField()
     variant = serializers.CharField()
     share = serializers.FloatField()

@@ -180,7 +180,7 @@ def make_world() -> World:
 
 
 def compare(owner: Actor, mark: str) -> Rows:
-    """Compare two profiles for a while and note a change of the tuner; gives their ids, and that of a cluster of turns."""
+    """Compare profiles for a while and note a change of the tuner; gives their ids, and that of a cluster of turns."""
     draft = ExperimentDraft(label=f"{mark}compared {LURE}", control="default", variant="prax", share=0.0)
     made = start_experiment(actor=owner, draft=draft)
     end_experiment(actor=owner, experiment_id=made.pk)
