@@ -54,7 +54,9 @@ def _standing() -> Iterator[Any]:
     from prometheus_client.core import GaugeMetricFamily
 
     values = {**standing.from_database(), **standing.from_process()}
-    if values[metrics.UP][0][1]:
+    waiting = any(value for _, value in values.get(metrics.POOL_WAITING, ()))
+    # Its checks need a connection of the pool; where that is used up, a scrape must not wait in the same line.
+    if values[metrics.UP][0][1] and not waiting:
         values.update(standing.from_health())
     values[metrics.BUILD_INFO] = [((settings.VERSION, platform.python_version()), 1.0)]
     for definition, found in values.items():

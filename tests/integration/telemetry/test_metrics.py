@@ -33,7 +33,8 @@ from memory.services.drafts import Draft
 from memory.services.health import forget_health
 from memory.services.jobs import RUN_DUE_WORK
 from memory.services.remember import remember
-from telemetry.metrics.definitions import ALL
+from telemetry.metrics import standing
+from telemetry.metrics.definitions import ALL, POOL_WAITING
 from telemetry.services.recording import flush, record, record_events
 from telemetry.services.turn_drafts import TurnDraft
 from tests.environment import PROJECT
@@ -339,6 +340,16 @@ class TestWhatStands:
         forget_health()
         assert [name for (name, _), found in samples(scrape(client)).items() if name == "loci_health_check" and found]
         forget_health()
+
+    @real
+    def test_a_scrape_does_not_wait_for_a_pool_that_is_used_up(
+        self, client: Client, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        monkeypatch.setattr(standing, "_pool", lambda: {POOL_WAITING: [((), 3.0)]})
+        found = samples(scrape(client))
+        assert found[("loci_database_pool_waiting", frozenset())] == 3
+        assert found[("loci_up", frozenset())] == 1
+        assert not [name for name, _ in found if name == "loci_health_check"]
 
     @real
     def test_a_task_under_way_is_no_lag(self, client: Client) -> None:
