@@ -14,7 +14,7 @@ from telemetry.api.serializers.events import TurnEventShownSerializer
 from telemetry.models import Stream
 from telemetry.services.reporting import DEFAULT_DAYS, DEFAULT_TOP_N
 
-_WHOLE: Final = {"invalid": "This has to be a whole number."}
+_NO_NUMBER: Final = "This has to be a whole number."
 _SHARE: Final = "0 to 1, four decimal places."
 
 
@@ -22,7 +22,7 @@ class _Window(Query):
     days = serializers.IntegerField(
         required=False,
         help_text=f"How many days it looks back, at most as many as events are kept; {DEFAULT_DAYS} when left out.",
-        error_messages=_WHOLE,
+        error_messages={"invalid": _NO_NUMBER},
     )
     until = Moment(required=False, help_text="The end of its window; the end of this minute when left out.")
     agent = Identifier(required=False, help_text="The turns of one agent only.")
@@ -35,7 +35,7 @@ class ReportQuery(_Window):
     top_n = serializers.IntegerField(
         required=False,
         help_text=f"How many clusters, bars and failures it lists, 1 to 100; {DEFAULT_TOP_N} when left out.",
-        error_messages=_WHOLE,
+        error_messages={"invalid": _NO_NUMBER},
     )
     format = form_field()
 
@@ -48,7 +48,7 @@ class ClusterSerializer(serializers.Serializer[Any]):
     """Requests that belong together."""
 
     key = serializers.CharField(help_text="Names it in addresses, as long as it holds the same requests.")
-    label = serializers.CharField()
+    label = serializers.CharField()  # type: ignore[assignment]
     count = serializers.IntegerField(help_text="Its turns.")
     fallback_count = serializers.IntegerField(help_text="Those where nothing fitted.")
     failure_count = serializers.IntegerField(help_text="Those that failed or ran out of time.")
@@ -77,7 +77,7 @@ class BarSerializer(serializers.Serializer[Any]):
     """A bar of the Pareto chart."""
 
     key = serializers.CharField(help_text="Of its cluster; empty for all clusters that have no bar of their own.")
-    label = serializers.CharField()
+    label = serializers.CharField()  # type: ignore[assignment]
     count = serializers.IntegerField()
     share = serializers.FloatField(help_text=f"Of all fallbacks, {_SHARE}")
     cumulative = serializers.FloatField(help_text="This share and those before it.")
@@ -97,7 +97,7 @@ class NextSpokeSerializer(serializers.Serializer[Any]):
     """The cluster that one more spoke would cover best."""
 
     key = serializers.CharField()
-    label = serializers.CharField()
+    label = serializers.CharField()  # type: ignore[assignment]
     covers = serializers.IntegerField(help_text="How many fallbacks.")
     fallback_rate_after = serializers.FloatField(help_text=_SHARE)
 

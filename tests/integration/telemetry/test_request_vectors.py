@@ -68,7 +68,7 @@ def report_of(actor: Actor) -> CoverageReport:
 
 def stored(actor: Actor) -> int:
     with owner_scope(actor.owner_id):
-        return RequestVector.objects.count()
+        return int(RequestVector.objects.count())
 
 
 def due() -> list[str]:

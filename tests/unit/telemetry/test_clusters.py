@@ -27,7 +27,7 @@ SPOKES = (
 
 def labels_of(vectors: NDArray[np.floating], weights: list[int] | None = None) -> list[int]:
     counted = np.array(weights or [1] * len(vectors), dtype=np.int64)
-    return cluster(ArrayRows(vectors), counted).tolist()
+    return [int(label) for label in cluster(ArrayRows(vectors), counted)]
 
 
 def plane(*degrees: float) -> NDArray[np.float64]:
@@ -148,7 +148,8 @@ def scattered(seed: int, *, count: int, topics: int, spread: float) -> NDArray[n
     vectors = random.normal(size=(topics, 24))[random.integers(0, topics, count)]
     vectors = vectors / np.linalg.norm(vectors, axis=1, keepdims=True)
     vectors += random.normal(size=(count, 24)) * spread / math.sqrt(24)
-    return vectors / np.linalg.norm(vectors, axis=1, keepdims=True)
+    found: NDArray[np.float64] = vectors / np.linalg.norm(vectors, axis=1, keepdims=True)
+    return found
 
 
 @pytest.mark.parametrize("seed", range(5))
