@@ -170,7 +170,7 @@ class LiveConsumer(AsyncWebsocketConsumer):  # type: ignore[misc]
         """Tell what has changed, for as long as the caller may hear it."""
         begun = time.monotonic()
         while True:
-            patience = JUDGE_SECONDS if self.watched else WATCH_SECONDS
+            patience = JUDGE_SECONDS if self.watched else min(JUDGE_SECONDS, WATCH_SECONDS)
             try:
                 await asyncio.wait_for(self.wake.wait(), patience)
             except TimeoutError:

@@ -148,7 +148,7 @@ class NotifyLayer(BaseChannelLayer):  # type: ignore[misc]
         try:
             await asyncio.wait_for(self._heard.wait(), JOIN_PATIENCE)
         except TimeoutError:
-            logger.warning("a page went live while no notices can be heard; it is told once they are")
+            logger.warning("a channel has joined a group while no notices can be heard")
 
     async def group_discard(self, group: str, channel: str) -> None:
         """Take a channel out of a group, whether it is in it or not."""
