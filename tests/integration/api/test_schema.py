@@ -87,6 +87,8 @@ def rows(alice: Actor, agent: Client, colleague: Client, woman: Client) -> dict[
         ExtractionFailure.objects.create(
             owner_id=colleague.actor.owner_id, memory_id=memory, code="llm.unusable", failed_at=now()
         )
+    for path in ("/telemetry/budgets/day", f"/telemetry/budgets/day/agents/{colleague.actor.agent_id}"):
+        assert woman.json("put", path, {"hard": "900"}).status_code == 200
     return {
         "item_id": str(opened(alice).pk),
         "merge_id": woman.json(
@@ -113,6 +115,7 @@ def rows(alice: Actor, agent: Client, colleague: Client, woman: Client) -> dict[
         "group_id": woman.json("post", "/groups", {"kind": "project", "name": "moon"}).json()["id"],
         "name": "default",
         "number": "1",
+        "period": "day",
     }
 
 
