@@ -39,10 +39,10 @@ def rows_of_agent(name: str, model: type[TenantModel]) -> AgentPart:
     """Make the part of a table whose column `agent_id` names the agent; name as `AgentPart`."""
 
     def count(agent_id: UUID) -> int:
-        return model.objects.filter(agent_id=agent_id).count()
+        return int(model.objects.filter(agent_id=agent_id).count())
 
     def erase(agent_id: UUID) -> int:
-        return model.objects.filter(agent_id=agent_id).delete()[0]
+        return int(model.objects.filter(agent_id=agent_id).delete()[0])
 
     return AgentPart(name, count, erase)
 
