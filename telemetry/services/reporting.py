@@ -44,7 +44,6 @@ logger = logging.getLogger(__name__)
 DEFAULT_DAYS: Final = 14
 DEFAULT_TOP_N: Final = 20
 MOST_TOP_N: Final = 100
-READ: Final = "coverage"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -99,11 +98,11 @@ def coverage_report(*, actor: Actor, request: ReportRequest) -> CoverageReport:
         report, _ = _report(actor, wanted)
     if is_recorded(actor):
         with owner_scope(actor.owner_id):
-            record_read(actor=actor, sort=READ, count=len(report.clusters), at=now())
+            record_read(actor=actor, sort="coverage", count=len(report.clusters), at=now())
     return report
 
 
-@reads(READ)
+@reads("coverage")
 def cluster_events(
     *, actor: Actor, request: ReportRequest, key: str, after: tuple[datetime, UUID] | None, size: int
 ) -> list[ShownEvent]:
