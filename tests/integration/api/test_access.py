@@ -23,6 +23,7 @@ from telemetry.models import TunerChange
 from tests.apps import API as API_ROUTES
 from tests.integration.api.conftest import Client, bearing, client_of, problem, remember
 from tests.integration.consolidation.reviewing import fact, opened
+from tests.integration.telemetry.telling import cluster_of
 
 Maker = Callable[..., Client]
 
@@ -253,13 +254,6 @@ def quality_rows(client: Client, woman: Client) -> dict[str, str]:
     return {"liked": liked, "experiment": experiment, "change": str(change.pk)}
 
 
-def cluster_of(client: Client) -> str:
-    """Record a turn; gives the key of its cluster in the coverage report."""
-    client.json("post", "/telemetry/pipeline-coverage/events", {"request": "Book a table for tea."})
-    found: str = client.json("get", "/telemetry/pipeline-coverage").json()["clusters"][0]["key"]
-    return found
-
-
 @pytest.fixture
 def rows(agent: Client, colleague: Client, woman: Client) -> dict[str, str]:
     """Rows of Alice that the table's paths name; the agent that is paused is not the one that asks."""
@@ -299,7 +293,7 @@ def rows(agent: Client, colleague: Client, woman: Client) -> dict[str, str]:
         "session": turns["session_id"],
         "recall": agent.json("post", "/recall", {"query": "tea"}).json()["recall_id"],
         **quality_rows(agent, woman),
-        "cluster": cluster_of(agent),
+        "cluster": cluster_of(woman.actor),
         "agent": str(colleague.actor.agent_id),
         "key": str(key.pk),
         "group": woman.json("post", "/groups", {"kind": "project", "name": "moon"}).json()["id"],

@@ -8,6 +8,7 @@ from typing import Any
 from memory.services.actors import Actor
 from memory.services.clock import now
 from telemetry.services.recording import record_events
+from telemetry.services.reporting import ReportRequest, coverage_report
 from telemetry.services.turn_drafts import TurnDraft
 
 # What somebody asks, which spoke takes it, how often it comes, and how many of these turns fail.
@@ -42,3 +43,9 @@ def tell_a_week(actor: Actor) -> None:
                 )
             )
     record_events(actor=actor, events=turns)
+
+
+def cluster_of(actor: Actor) -> str:
+    """Record a turn; gives the key of its cluster in the coverage report."""
+    tell(actor, "Book a table for tea.")
+    return coverage_report(actor=actor, request=ReportRequest()).clusters[0].key
