@@ -67,7 +67,7 @@ def nobody() -> Rows:
     rows = dict.fromkeys(
         {*names, "group", "decided", "second", "spare", "third", "message", "purge", "experiment", "change"}, NOTHING
     )
-    return {**rows, "number": "1", "profile": "default", "period": "day"}
+    return {**rows, "cluster": NOTHING, "number": "1", "profile": "default", "period": "day"}
 
 
 def test_every_endpoint_can_be_exercised(world: World) -> None:
@@ -123,7 +123,7 @@ def hidden_rows(world: World, reader: Reader) -> list[tuple[str, Rows]]:
     return [(scope, world.rows[scope]) for scope in SCOPES if scope in reader.hidden]
 
 
-OWNER_WIDE = {"agent", "key", "group", "run", "purge", *NO_IDS}
+OWNER_WIDE = {"agent", "key", "group", "run", "purge", "experiment", "change", "cluster", *NO_IDS}
 
 
 @pytest.mark.parametrize("name", READERS[:-1])
