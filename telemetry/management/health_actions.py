@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from dataclasses import asdict
 from typing import Final
 
 from memory.management.answers import answer, counted
 from memory.services.actors import Actor
-from telemetry.api.serializers.score_card import ScoreCardSerializer
 from telemetry.management.actions import ActionSpec, Options, Write
 from telemetry.services.score_card import ScoreCard, score_card
 
@@ -15,7 +15,7 @@ from telemetry.services.score_card import ScoreCard, score_card
 def show_score(actor: Actor, options: Options, write: Write) -> None:
     """Show the score, what was taken off and why, and what waits."""
     card = score_card(actor=actor)
-    answer(write, dict(ScoreCardSerializer(card).data), as_json=options["json"], lines=list(_lines(card)))
+    answer(write, asdict(card), as_json=options["json"], lines=list(_lines(card)))
 
 
 def _lines(card: ScoreCard) -> Iterator[str]:

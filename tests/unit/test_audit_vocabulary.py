@@ -27,7 +27,7 @@ from memory.services.audit.vocabulary import (
     checked_verb,
 )
 
-SERVICES: Final = [Path(app.__file__).parent / "services" for app in (memory, telemetry)]
+SERVICES: Final = [Path(app.__path__[0]) / "services" for app in (memory, telemetry)]
 # Where a verb or kind stands among the plain arguments of functions that hand it on to an event.
 VERB_AT: Final = {
     "_record": 1,
