@@ -19,7 +19,8 @@ pytestmark = pytest.mark.slow
 
 def reader(installation: Installation) -> str:
     """Make an agent's key that may read telemetry."""
-    made = installation.run("agent", "key", "first agent", "--label", "watching", "--scopes", "telemetry:read", "--json")
+    words = ["agent", "key", "first agent", "--label", "watching", "--scopes", "telemetry:read", "--json"]
+    made = installation.run(*words)
     assert made.returncode == 0, made.stderr
     return str(json.loads(made.stdout)["key"])
 
