@@ -116,7 +116,9 @@ def shape(answer: Answer) -> tuple[Any, ...]:
     if 200 <= answer.status < 300:
         # What was made is new each time; how much of it there is must be the same.
         blank = re.sub(r"[0-9.]+", "0", blank)
-    headers = {name: value for name, value in answer.headers.items() if name not in ("Content-Length", "Location")}
+    # The id of the request is new each time.
+    ignored = ("Content-Length", "Location", "X-Request-ID")
+    headers = {name: value for name, value in answer.headers.items() if name not in ignored}
     return answer.status, blank, sorted(headers.items())
 
 
