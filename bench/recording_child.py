@@ -25,8 +25,8 @@ def main() -> None:
     from memory.crypto.keyring import Keyring
     from memory.providers.vault_directory import DirectoryVault
     from memory.services.actors import person
-    from telemetry.services.recording import record
-    from telemetry.services.turn_drafts import TurnDraft
+    from telemetry.services.turns.drafts import TurnDraft
+    from telemetry.services.turns.recording import record
 
     vault = DirectoryVault(Path(told["vault"]), bytes.fromhex(told["key"]))
     ring.install(Keyring(lambda: vault))

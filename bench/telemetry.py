@@ -30,10 +30,10 @@ from memory.models import owner_scope
 from memory.providers.vault_directory import DirectoryVault
 from memory.services.actors import Actor
 from telemetry.models import TurnEvent
-from telemetry.services import recording
-from telemetry.services.buffer import MOST_WAITING
-from telemetry.services.recording import record, recording_counts
-from telemetry.services.turn_drafts import TurnDraft
+from telemetry.services.turns import recording
+from telemetry.services.turns.buffer import MOST_WAITING
+from telemetry.services.turns.drafts import TurnDraft
+from telemetry.services.turns.recording import record, recording_counts
 
 MOST: Final = 1_000_000
 SPOKES: Final = ("direct", "knowledge", "browser", "mail", "fallback", "delegate_task", "calendar", "code")

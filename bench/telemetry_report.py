@@ -18,11 +18,11 @@ from memory.services.actors import Actor
 from memory.services.clock import now
 from memory.services.embedding import active_space
 from telemetry.models import RequestVector, TurnEvent
-from telemetry.services.recording import record_events
-from telemetry.services.report_cache import reports
-from telemetry.services.reporting import CoverageReport, ReportRequest, coverage_report
-from telemetry.services.request_vectors import store_vectors
-from telemetry.services.turn_drafts import TurnDraft
+from telemetry.services.coverage.cache import reports
+from telemetry.services.coverage.reporting import CoverageReport, ReportRequest, coverage_report
+from telemetry.services.coverage.request_vectors import store_vectors
+from telemetry.services.turns.drafts import TurnDraft
+from telemetry.services.turns.recording import record_events
 
 AT_ONCE: Final = 1_000
 RUNS: Final = 3

@@ -54,7 +54,7 @@ def _trace() -> None:
 def _record_turns() -> None:
     """Remove old turn events every hour."""
     from memory.ports.removers import add_remover
-    from telemetry.services.pruning import remove_outdated
+    from telemetry.services.turns.pruning import remove_outdated
 
     add_remover("turn_events", remove_outdated)
 
@@ -67,7 +67,7 @@ def _make_vectors() -> None:
     from memory.ports.due_jobs import Done, add_job
 
     def fill(*, owner_id: UUID, at: datetime) -> Done:
-        from telemetry.services.request_vectors import fill_vectors
+        from telemetry.services.coverage.request_vectors import fill_vectors
 
         return fill_vectors(owner_id=owner_id, at=at)
 
@@ -80,8 +80,8 @@ def _observe_recalls() -> None:
     from memory.ports.recorder import add_recorder
     from memory.ports.removers import add_remover
     from memory.services.jobs import HOUR, OURS, Plan, add_plan
-    from telemetry.services.experiments import choose
-    from telemetry.services.observing import RecallRecorder, remove_observations
+    from telemetry.services.recalls.experiments import choose
+    from telemetry.services.recalls.observing import RecallRecorder, remove_observations
 
     add_recorder(RecallRecorder())
     add_chooser(choose)

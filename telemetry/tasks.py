@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from memory.services.job_runs import run_job
-from telemetry.services import tuning
+from telemetry.services.recalls import tuning
 
 
 def tune_recall(request_id: str = "") -> int:

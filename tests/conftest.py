@@ -27,12 +27,13 @@ from memory.services.audit import readers
 from memory.services.health import forget_health
 from runtime.postgres.cluster import Cluster
 from runtime.postgres.provision import provision
-from telemetry.services import observing, recording
-from telemetry.services.buffer import TurnBuffer
 from telemetry.services.costs import spending
-from telemetry.services.experiments import running
-from telemetry.services.report_cache import reports
+from telemetry.services.coverage.cache import reports
+from telemetry.services.recalls import observing
+from telemetry.services.recalls.experiments import running
 from telemetry.services.score_card import forget_score_cards
+from telemetry.services.turns import recording
+from telemetry.services.turns.buffer import TurnBuffer
 from tests.environment import HOME
 
 # Tests lose nothing when the machine dies.

@@ -9,7 +9,7 @@ from django.http import HttpRequest
 from memory.admin.site import site
 from memory.services.actors import Actor
 from telemetry.palace.frame import Frame
-from telemetry.services.test_mode import test_mode
+from telemetry.services.turns.test_mode import test_mode
 
 
 def frame(request: HttpRequest, actor: Actor) -> dict[str, Any]:

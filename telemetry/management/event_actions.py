@@ -12,7 +12,7 @@ from memory.services.actors import Actor
 from memory.services.legible import UNREADABLE
 from telemetry.management.actions import ActionSpec, Options, Write
 from telemetry.models import Outcome, Stream
-from telemetry.services.events import (
+from telemetry.services.turns.events import (
     DEFAULT_DAYS,
     MOST_DAYS,
     EventsRequest,
@@ -21,8 +21,8 @@ from telemetry.services.events import (
     list_events,
     telemetry_status,
 )
-from telemetry.services.pruning import prune
-from telemetry.services.test_mode import TestMode, set_test_mode, test_mode
+from telemetry.services.turns.pruning import prune
+from telemetry.services.turns.test_mode import TestMode, set_test_mode, test_mode
 
 DEFAULT_LIMIT: Final = 20
 MOST_LIMIT: Final = 10_000

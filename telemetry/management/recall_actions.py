@@ -13,12 +13,12 @@ from memory.recall.profiles import SHIPPED
 from memory.services.actors import Actor
 from telemetry.management.actions import ActionSpec, Options, Write
 from telemetry.models import RecallExperiment, TunerChange
-from telemetry.services.experiment_results import ExperimentResults, experiment_results
-from telemetry.services.experiments import end_experiment, list_experiments
-from telemetry.services.explaining_recalls import explain_recall
-from telemetry.services.recall_report import DAYS, MOST_DAYS, QualityRequest, RecallReport, recall_report
-from telemetry.services.recall_summary import Summary
-from telemetry.services.tuning import list_tuner_changes, tuner_status, undo_tuner_change
+from telemetry.services.recalls.experiment_results import ExperimentResults, experiment_results
+from telemetry.services.recalls.experiments import end_experiment, list_experiments
+from telemetry.services.recalls.explaining import explain_recall
+from telemetry.services.recalls.report import DAYS, MOST_DAYS, QualityRequest, RecallReport, recall_report
+from telemetry.services.recalls.summary import Summary
+from telemetry.services.recalls.tuning import list_tuner_changes, tuner_status, undo_tuner_change
 
 NOTHING: Final = "-"
 

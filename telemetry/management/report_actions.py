@@ -11,8 +11,8 @@ from memory.management.answers import answer, counted
 from memory.services.actors import Actor
 from telemetry.management.actions import ActionSpec, Options, Write
 from telemetry.models import Stream
-from telemetry.services.report_parts import Cluster
-from telemetry.services.reporting import (
+from telemetry.services.coverage.parts import Cluster
+from telemetry.services.coverage.reporting import (
     DEFAULT_DAYS,
     DEFAULT_TOP_N,
     CoverageReport,

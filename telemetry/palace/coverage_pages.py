@@ -19,8 +19,8 @@ from memory.services.clock import now
 from telemetry.palace.coverage_state import WINDOWS, CoverageState, state_of
 from telemetry.palace.coverage_view import report_view, requests_view
 from telemetry.palace.frame import Frame
-from telemetry.services.reporting import cluster_events, coverage_report
-from telemetry.services.test_mode import test_mode
+from telemetry.services.coverage.reporting import cluster_events, coverage_report
+from telemetry.services.turns.test_mode import test_mode
 
 PAGE_ROWS: Final = 50
 CSV_PAGE: Final = "telemetry-api:pipeline-coverage"

@@ -10,7 +10,7 @@ from django.http import QueryDict
 from django.urls import reverse
 
 from memory.errors import InvalidInput
-from telemetry.services.reporting import ReportRequest
+from telemetry.services.coverage.reporting import ReportRequest
 
 WINDOWS: Final = (7, 14, 30)
 DEFAULT_DAYS: Final = "14"

@@ -13,8 +13,8 @@ from memory.palace.privacy_view import NO_NAME
 from memory.services.legible import UNREADABLE
 from telemetry.palace import chart
 from telemetry.palace.coverage_state import CoverageState
-from telemetry.services.events import ShownEvent
-from telemetry.services.report_parts import Bar, Cluster, CoverageReport, SpokeCoverage
+from telemetry.services.coverage.parts import Bar, Cluster, CoverageReport, SpokeCoverage
+from telemetry.services.turns.events import ShownEvent
 
 OUTCOMES: Final = {"completed": "completed", "failed": "failed", "timeout": "timed out"}
 

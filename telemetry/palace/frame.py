@@ -11,7 +11,7 @@ from django.http import HttpRequest
 from memory.palace.surroundings import surroundings
 from memory.services.actors import Actor
 from telemetry.palace.tabs import TABS
-from telemetry.services.test_mode import test_mode
+from telemetry.services.turns.test_mode import test_mode
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,9 +11,9 @@ from uuid import UUID
 from memory.palace.dates import Moment, moment
 from telemetry.models import TunerChange
 from telemetry.quality.drift import Drift
-from telemetry.services.experiment_results import HIGHER, LOWER, TOO_FEW, UNCLEAR, Difference, ExperimentResults
-from telemetry.services.recall_report import Bucket, RecallReport, SlowRecall
-from telemetry.services.recall_summary import Rate, Summary
+from telemetry.services.recalls.experiment_results import HIGHER, LOWER, TOO_FEW, UNCLEAR, Difference, ExperimentResults
+from telemetry.services.recalls.report import Bucket, RecallReport, SlowRecall
+from telemetry.services.recalls.summary import Rate, Summary
 
 HEIGHT: Final = 120
 FOOT: Final = 20

@@ -7,8 +7,8 @@ from typing import Final
 from django.conf import settings
 
 from memory.services.findings import Finding
-from telemetry.services.buffer import MOST_WAITING
-from telemetry.services.recording import recording_counts
+from telemetry.services.turns.buffer import MOST_WAITING
+from telemetry.services.turns.recording import recording_counts
 
 NAME: Final = "turn events"
 MANY: Final = MOST_WAITING // 2

@@ -23,12 +23,13 @@ from telemetry.models import (
     TunerState,
     TurnEvent,
 )
-from telemetry.services import observing, recording
 from telemetry.services.costs import spending
-from telemetry.services.experiments import running
-from telemetry.services.pruning import erase_of_agent
-from telemetry.services.report_cache import reports
+from telemetry.services.coverage.cache import reports
+from telemetry.services.recalls import observing
+from telemetry.services.recalls.experiments import running
 from telemetry.services.score_card import forget_score_cards
+from telemetry.services.turns import recording
+from telemetry.services.turns.pruning import erase_of_agent
 
 TABLES: Final = (
     TableTarget("request_vectors", RequestVector),

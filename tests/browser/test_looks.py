@@ -18,7 +18,7 @@ from memory.services.actors import Actor
 from memory.services.clock import now
 from memory.services.retirement import delete_memory
 from telemetry.services.costs.budgets import BudgetDraft, set_budget
-from telemetry.services.experiments import ExperimentDraft, start_experiment
+from telemetry.services.recalls.experiments import ExperimentDraft, start_experiment
 from tests.browser.conftest import WAIT_MS, Watch, log_in
 from tests.integration.telemetry.providers import PRICES
 from tests.integration.telemetry.recalls import ask, context, fill, observe

@@ -10,7 +10,7 @@ from playwright.sync_api import Page, expect
 
 from memory.models import User
 from memory.services.actors import Actor
-from telemetry.services import test_mode as modes
+from telemetry.services.turns import test_mode as modes
 from tests.browser.conftest import Watch
 from tests.integration.telemetry.telling import tell, tell_a_week
 

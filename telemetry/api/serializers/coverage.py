@@ -12,7 +12,7 @@ from memory.api.serializers.fields import Identifier, Moment, Word
 from telemetry.api.csv_answers import form_field
 from telemetry.api.serializers.events import TurnEventShownSerializer
 from telemetry.models import Stream
-from telemetry.services.reporting import DEFAULT_DAYS, DEFAULT_TOP_N
+from telemetry.services.coverage.reporting import DEFAULT_DAYS, DEFAULT_TOP_N
 
 _NO_NUMBER: Final = "This has to be a whole number."
 _SHARE: Final = "0 to 1, four decimal places."

@@ -12,9 +12,9 @@ from memory.api.serializers.fields import Flag, Identifier, JsonObject, Line, Ra
 from memory.errors import InvalidInput
 from telemetry.api.csv_answers import form_field
 from telemetry.models import Outcome, Stream
-from telemetry.services.events import DEFAULT_DAYS, MOST_DAYS
-from telemetry.services.recording import MOST_AT_ONCE
-from telemetry.services.turn_drafts import MOST_COUNT, MOST_DELEGATIONS, MOST_EXTRA, MOST_MILLISECONDS, MOST_REQUEST
+from telemetry.services.turns.drafts import MOST_COUNT, MOST_DELEGATIONS, MOST_EXTRA, MOST_MILLISECONDS, MOST_REQUEST
+from telemetry.services.turns.events import DEFAULT_DAYS, MOST_DAYS
+from telemetry.services.turns.recording import MOST_AT_ONCE
 
 DEFAULT_LIMIT: Final = 200
 MOST_ROWS: Final = 1_000

@@ -8,7 +8,7 @@ from rest_framework import serializers
 
 from memory.api.serializers.base import Query, Strict
 from memory.api.serializers.fields import Identifier, ProfileName, RawText, Switch, Unit
-from telemetry.services.recall_report import DAYS, MOST_DAYS, MOST_SLOW, SLOW
+from telemetry.services.recalls.report import DAYS, MOST_DAYS, MOST_SLOW, SLOW
 
 NOT_WHOLE: Final[dict[str, Any]] = {"invalid": "This has to be a whole number."}
 

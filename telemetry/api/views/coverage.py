@@ -22,7 +22,7 @@ from telemetry.api.serializers.coverage import (
     CoverageReportSerializer,
     ReportQuery,
 )
-from telemetry.services.reporting import ReportRequest, cluster_events, coverage_report
+from telemetry.services.coverage.reporting import ReportRequest, cluster_events, coverage_report
 
 CURSOR: Final = "turn events of a cluster"
 PLACE: Final = frozenset({"limit", "cursor", "format"})

@@ -27,10 +27,10 @@ from telemetry.api.serializers.events import (
     TurnEventShownSerializer,
     TurnEventsSerializer,
 )
-from telemetry.services.events import DEFAULT_DAYS, EventsRequest, list_events, telemetry_status
-from telemetry.services.recording import record_events
-from telemetry.services.test_mode import set_test_mode, test_mode
-from telemetry.services.turn_drafts import TurnDraft
+from telemetry.services.turns.drafts import TurnDraft
+from telemetry.services.turns.events import DEFAULT_DAYS, EventsRequest, list_events, telemetry_status
+from telemetry.services.turns.recording import record_events
+from telemetry.services.turns.test_mode import set_test_mode, test_mode
 
 CURSOR: Final = "turn events"
 

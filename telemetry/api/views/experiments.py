@@ -17,8 +17,8 @@ from telemetry.api.serializers.recall_quality import (
     ExperimentResultsSerializer,
     ExperimentSerializer,
 )
-from telemetry.services.experiment_results import experiment_results
-from telemetry.services.experiments import ExperimentDraft, end_experiment, list_experiments, start_experiment
+from telemetry.services.recalls.experiment_results import experiment_results
+from telemetry.services.recalls.experiments import ExperimentDraft, end_experiment, list_experiments, start_experiment
 
 
 class ExperimentsView(LociView):

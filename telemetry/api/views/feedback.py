@@ -10,7 +10,7 @@ from memory.api.idempotency import idempotent
 from memory.api.views.base import LociView, path_id
 from memory.services.actors import Permission
 from telemetry.api.serializers.recall_quality import FeedbackGivenSerializer, FeedbackQuery, FeedbackSerializer
-from telemetry.services.feedback import give_feedback, take_back_feedback
+from telemetry.services.recalls.feedback import give_feedback, take_back_feedback
 
 
 class FeedbackView(LociView):

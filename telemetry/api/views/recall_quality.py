@@ -24,9 +24,9 @@ from telemetry.api.serializers.recall_quality import (
     TunerChangeSerializer,
     TunerStatusSerializer,
 )
-from telemetry.services.explaining_recalls import explain_recall
-from telemetry.services.recall_report import SLOW, QualityRequest, RecallReport, recall_report, slow_recalls
-from telemetry.services.tuning import list_tuner_changes, tuner_status, undo_tuner_change
+from telemetry.services.recalls.explaining import explain_recall
+from telemetry.services.recalls.report import SLOW, QualityRequest, RecallReport, recall_report, slow_recalls
+from telemetry.services.recalls.tuning import list_tuner_changes, tuner_status, undo_tuner_change
 
 
 def report_values(report: RecallReport) -> dict[str, Any]:

@@ -21,11 +21,11 @@ from memory.services.clock import now
 from memory.services.settings import change_settings
 from telemetry.palace import recall_view
 from telemetry.palace.frame import frame
-from telemetry.services.experiment_results import experiment_results
-from telemetry.services.experiments import ExperimentDraft, end_experiment, list_experiments, start_experiment
-from telemetry.services.feedback import give_feedback, said_of, take_back_feedback
-from telemetry.services.recall_report import DAYS, QualityRequest, recall_report
-from telemetry.services.tuning import SWITCH, list_tuner_changes, tuner_status, undo_tuner_change
+from telemetry.services.recalls.experiment_results import experiment_results
+from telemetry.services.recalls.experiments import ExperimentDraft, end_experiment, list_experiments, start_experiment
+from telemetry.services.recalls.feedback import give_feedback, said_of, take_back_feedback
+from telemetry.services.recalls.report import DAYS, QualityRequest, recall_report
+from telemetry.services.recalls.tuning import SWITCH, list_tuner_changes, tuner_status, undo_tuner_change
 
 WINDOWS: Final = (1, 7, 15, 30)
 SHOWN_CHANGES: Final = 10

@@ -11,7 +11,7 @@ from memory.errors import InvalidInput
 from memory.palace.access import person_page
 from memory.services.actors import Actor
 from telemetry.palace.frame import frame
-from telemetry.services.test_mode import set_test_mode
+from telemetry.services.turns.test_mode import set_test_mode
 
 SWITCHES = {"true": True, "false": False}
 

@@ -9,8 +9,8 @@ import pytest
 from bench import telemetry
 from memory.crypto.keyring import keyring
 from memory.errors import InvalidInput
-from telemetry.services import recording
-from telemetry.services.buffer import TurnBuffer
+from telemetry.services.turns import recording
+from telemetry.services.turns.buffer import TurnBuffer
 
 
 @pytest.fixture

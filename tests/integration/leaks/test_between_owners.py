@@ -116,7 +116,6 @@ CALLS: dict[tuple[str, str], list[str]] = {
     ("telemetry", "recall"): [],
     ("telemetry", "report"): [],
     ("telemetry", "score"): [],
-    ("telemetry", "score"): [],
     ("telemetry", "status"): [],
     ("telemetry", "test-mode"): ["on"],
     ("telemetry", "tuner"): ["--undo", "{change}"],

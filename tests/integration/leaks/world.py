@@ -29,10 +29,10 @@ from memory.services.review_decisions import reject
 from memory.services.settings import change_settings
 from telemetry.models import TunerChange
 from telemetry.services.costs.budgets import BudgetDraft, set_budget
-from telemetry.services.experiments import ExperimentDraft, end_experiment, start_experiment
-from telemetry.services.recording import record_events
-from telemetry.services.reporting import ReportRequest, coverage_report
-from telemetry.services.turn_drafts import TurnDraft
+from telemetry.services.coverage.reporting import ReportRequest, coverage_report
+from telemetry.services.recalls.experiments import ExperimentDraft, end_experiment, start_experiment
+from telemetry.services.turns.drafts import TurnDraft
+from telemetry.services.turns.recording import record_events
 from tests.integration.api.conftest import Client, bearing, client_of
 from tests.integration.consolidation.reviewing import fact, opened
 

@@ -18,8 +18,8 @@ from memory.services.questions import RecallRequest
 from memory.services.recall import Recalled, recall
 from memory.services.remember import remember
 from telemetry.models import RecallObservation
-from telemetry.services import observing
-from telemetry.services.observing import RecallRecorder
+from telemetry.services.recalls import observing
+from telemetry.services.recalls.observing import RecallRecorder
 
 TEXTS = (
     "The billing service is deployed on Fridays from the release branch.",

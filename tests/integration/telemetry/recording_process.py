@@ -17,8 +17,8 @@ def main() -> None:
 
     django.setup()
     from memory.services.actors import person
-    from telemetry.services.recording import record
-    from telemetry.services.turn_drafts import TurnDraft
+    from telemetry.services.turns.drafts import TurnDraft
+    from telemetry.services.turns.recording import record
 
     actor, most = person(UUID(sys.argv[1])), int(sys.argv[2])
     number = 0

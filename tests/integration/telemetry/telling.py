@@ -7,9 +7,9 @@ from typing import Any
 
 from memory.services.actors import Actor
 from memory.services.clock import now
-from telemetry.services.recording import record_events
-from telemetry.services.reporting import ReportRequest, coverage_report
-from telemetry.services.turn_drafts import TurnDraft
+from telemetry.services.coverage.reporting import ReportRequest, coverage_report
+from telemetry.services.turns.drafts import TurnDraft
+from telemetry.services.turns.recording import record_events
 
 # What somebody asks, which spoke takes it, how often it comes, and how many of these turns fail.
 WEEK = (

@@ -15,10 +15,10 @@ from django.test.utils import CaptureQueriesContext
 from memory.models import AuditEvent, owner_scope
 from memory.services.actors import Actor
 from telemetry.models import TurnEvent
-from telemetry.services import test_mode as modes
-from telemetry.services.recording import record_events
-from telemetry.services.test_mode import set_test_mode
-from telemetry.services.turn_drafts import TurnDraft
+from telemetry.services.turns import test_mode as modes
+from telemetry.services.turns.drafts import TurnDraft
+from telemetry.services.turns.recording import record_events
+from telemetry.services.turns.test_mode import set_test_mode
 from tests.integration.palace.conftest import HTMX, client_of
 from tests.integration.telemetry.telling import tell, tell_a_week
 

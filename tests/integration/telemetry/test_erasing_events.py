@@ -20,10 +20,10 @@ from memory.services.purge.requests import begin_purge
 from memory.services.purge.runner import run_purge
 from memory.services.remember import remember
 from telemetry.models import RequestVector, Spoke, TelemetryState, TurnEvent
-from telemetry.services import recording
-from telemetry.services.events import EventsRequest, list_events
-from telemetry.services.recording import record, record_events, recording_counts
-from telemetry.services.turn_drafts import TurnDraft
+from telemetry.services.turns import recording
+from telemetry.services.turns.drafts import TurnDraft
+from telemetry.services.turns.events import EventsRequest, list_events
+from telemetry.services.turns.recording import record, record_events, recording_counts
 from tests.integration.archive.archives import archive_of, files_of, lines_of
 
 AgentMaker = Callable[..., tuple[Actor, str]]

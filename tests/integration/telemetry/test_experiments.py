@@ -16,8 +16,8 @@ from memory.models import OwnerSettings, owner_scope
 from memory.services.actors import Actor
 from memory.services.settings import change_settings, get_settings
 from telemetry.models import RecallExperiment
-from telemetry.services.experiment_results import experiment_results
-from telemetry.services.experiments import (
+from telemetry.services.recalls.experiment_results import experiment_results
+from telemetry.services.recalls.experiments import (
     ExperimentDraft,
     arm_of,
     end_experiment,

@@ -10,7 +10,7 @@ from memory.errors import NotFound
 from memory.models import MemoryAccess, RecallRecord, owner_scope
 from memory.services.actors import Actor, operator
 from memory.services.clock import now
-from telemetry.services.explaining_recalls import explain_recall, without_values
+from telemetry.services.recalls.explaining import explain_recall, without_values
 from tests.integration.api.conftest import Client
 from tests.integration.telemetry.recalls import ask, fill, observed
 

@@ -31,9 +31,9 @@ from memory.services.findings import Finding, Status
 from memory.services.health import forget_health, health, health_findings, recent_findings, recent_health, state_of
 from memory.services.health import report as reporting
 from memory.services.health.places import disk_finding
-from telemetry.services import recording
-from telemetry.services.buffer import MOST_WAITING, RecordingCounts
 from telemetry.services.health_checks import writer_finding
+from telemetry.services.turns import recording
+from telemetry.services.turns.buffer import MOST_WAITING, RecordingCounts
 
 LIVE, READY = "/health/live", "/health/ready"
 
@@ -331,7 +331,7 @@ class TestWriter:
         assert writer_finding().status == status
 
     def test_what_waits_is_counted(self, alice: Actor) -> None:
-        from telemetry.services.turn_drafts import TurnDraft
+        from telemetry.services.turns.drafts import TurnDraft
 
         assert writer_finding().detail == "No turn event waits to be written."
         recording.record(actor=alice, event=TurnDraft(request="Where is the key?"))

@@ -17,7 +17,7 @@ from django.db import connection
 from memory.models import owner_scope
 from memory.services.actors import Actor
 from telemetry.models import TurnEvent
-from telemetry.services.buffer import MOST_WAITING
+from telemetry.services.turns.buffer import MOST_WAITING
 from tests.environment import PROJECT
 from tests.integration.keys.filled import database_urls
 from tests.integration.telemetry.recording_process import COUNTER_BYTES

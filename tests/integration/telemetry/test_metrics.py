@@ -35,8 +35,8 @@ from memory.services.jobs import RUN_DUE_WORK
 from memory.services.remember import remember
 from telemetry.metrics import standing
 from telemetry.metrics.definitions import ALL, POOL_WAITING
-from telemetry.services.recording import flush, record, record_events
-from telemetry.services.turn_drafts import TurnDraft
+from telemetry.services.turns.drafts import TurnDraft
+from telemetry.services.turns.recording import flush, record, record_events
 from tests.environment import PROJECT
 
 TOKEN = {"Authorization": f"Bearer {settings.METRICS_TOKEN}"}

@@ -19,8 +19,8 @@ from memory.services.purge.agent_parts import agent_parts
 from memory.services.purge.caches import forget_owner
 from memory.services.retention import remove_outdated
 from telemetry.models import RecallFeedback, RecallObservation
-from telemetry.services import observing
-from telemetry.services.feedback import give_feedback
+from telemetry.services.recalls import observing
+from telemetry.services.recalls.feedback import give_feedback
 from tests.integration.telemetry.recalls import ask, context, fill, observe, observed
 
 

@@ -15,10 +15,10 @@ from memory.services.actors import Actor
 from memory.services.clock import now
 from memory.services.retention import remove_outdated
 from telemetry.models import RequestVector, Spoke, TelemetryState, TurnEvent
-from telemetry.services import test_mode as modes
-from telemetry.services.pruning import prune
-from telemetry.services.recording import record_events
-from telemetry.services.turn_drafts import TurnDraft
+from telemetry.services.turns import test_mode as modes
+from telemetry.services.turns.drafts import TurnDraft
+from telemetry.services.turns.pruning import prune
+from telemetry.services.turns.recording import record_events
 
 
 def said(owner: Actor, *numbers: int, spoke: str = "knowledge") -> None:
@@ -64,7 +64,7 @@ class TestRing:
     def test_the_test_stream_has_a_limit_of_its_own(
         self, alice: Actor, settings: Any, monkeypatch: pytest.MonkeyPatch
     ) -> None:
-        monkeypatch.setattr("telemetry.services.pruning.MOST_TEST_EVENTS", 2)
+        monkeypatch.setattr("telemetry.services.turns.pruning.MOST_TEST_EVENTS", 2)
         said(alice, 1, 2, 3)
         modes.set_test_mode(actor=alice, enabled=True)
         said(alice, 1, 2, 3)

@@ -14,7 +14,7 @@ from memory.services.actors import Actor
 from memory.services.clock import now
 from memory.services.settings import change_settings, get_settings
 from telemetry.models import RecallExperiment, RecallFeedback, TunerChange
-from telemetry.services.experiments import ExperimentDraft, start_experiment
+from telemetry.services.recalls.experiments import ExperimentDraft, start_experiment
 from tests.integration.api.conftest import Client
 from tests.integration.telemetry.recalls import ask, fill, observe
 

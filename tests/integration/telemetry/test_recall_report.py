@@ -12,8 +12,8 @@ from memory.errors import InvalidInput, NotFound, PermissionRefused
 from memory.ids import new_id
 from memory.services.actors import Actor, Permission
 from memory.services.clock import now
-from telemetry.services.feedback import give_feedback
-from telemetry.services.recall_report import QualityRequest, recall_report, slow_recalls
+from telemetry.services.recalls.feedback import give_feedback
+from telemetry.services.recalls.report import QualityRequest, recall_report, slow_recalls
 from tests.integration.api.conftest import Client
 from tests.integration.telemetry.recalls import ask, fill, observe
 

@@ -20,14 +20,14 @@ from memory.models import Agent, owner_scope
 from memory.services.actors import Actor, Permission
 from memory.services.clock import now
 from telemetry.models import Spoke, TelemetryState, TurnEvent
-from telemetry.services import recording
-from telemetry.services import test_mode as modes
-from telemetry.services.buffer import MOST_ATTEMPTS, MOST_WAITING, TurnBuffer
-from telemetry.services.events import EventsRequest, list_events
-from telemetry.services.recording import record, record_events, recording_counts
-from telemetry.services.request_text import embeddable, request_hash
-from telemetry.services.storing import Recorded, Stored
-from telemetry.services.turn_drafts import TurnDraft
+from telemetry.services.turns import recording
+from telemetry.services.turns import test_mode as modes
+from telemetry.services.turns.buffer import MOST_ATTEMPTS, MOST_WAITING, TurnBuffer
+from telemetry.services.turns.drafts import TurnDraft
+from telemetry.services.turns.events import EventsRequest, list_events
+from telemetry.services.turns.recording import record, record_events, recording_counts
+from telemetry.services.turns.request_text import embeddable, request_hash
+from telemetry.services.turns.storing import Recorded, Stored
 
 AgentMaker = Callable[..., tuple[Actor, str]]
 
@@ -307,7 +307,7 @@ class TestTrouble:
         self, clerk: Actor, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
     ) -> None:
         store = Away(OperationalError("away"), times=25)
-        monkeypatch.setattr("telemetry.services.buffer.connection.close", lambda: None)
+        monkeypatch.setattr("telemetry.services.turns.buffer.connection.close", lambda: None)
         buffer = self.filled(monkeypatch, clerk, store)
         for _ in range(25):
             buffer.flush()
@@ -319,7 +319,7 @@ class TestTrouble:
 
     def test_there_is_an_end_of_what_waits(self, clerk: Actor, monkeypatch: pytest.MonkeyPatch) -> None:
         store = Away(OperationalError("away"), times=1)
-        monkeypatch.setattr("telemetry.services.buffer.connection.close", lambda: None)
+        monkeypatch.setattr("telemetry.services.turns.buffer.connection.close", lambda: None)
         buffer = self.filled(monkeypatch, clerk, store, number=MOST_WAITING + 5)
         counts = buffer.counts()
         assert (counts.taken, counts.waiting, counts.lost) == (MOST_WAITING, MOST_WAITING, 5)
@@ -399,9 +399,9 @@ class TestThread:
     def test_it_writes_by_itself_and_makes_room(
         self, alice: Actor, clerk: Actor, monkeypatch: pytest.MonkeyPatch
     ) -> None:
-        monkeypatch.setattr("telemetry.services.buffer.MOST_WAITING", 200)
-        monkeypatch.setattr("telemetry.services.buffer.AT_ONCE", 50)
-        monkeypatch.setattr("telemetry.services.buffer.PATIENCE_SECONDS", 30.0)
+        monkeypatch.setattr("telemetry.services.turns.buffer.MOST_WAITING", 200)
+        monkeypatch.setattr("telemetry.services.turns.buffer.AT_ONCE", 50)
+        monkeypatch.setattr("telemetry.services.turns.buffer.PATIENCE_SECONDS", 30.0)
         buffer = TurnBuffer()
         monkeypatch.setattr(recording, "_buffer", buffer)
         for number in range(600):

@@ -12,7 +12,7 @@ import pytest
 from django.core.management import CommandError, call_command
 
 from memory.services.actors import Actor
-from telemetry.services.test_mode import set_test_mode
+from telemetry.services.turns.test_mode import set_test_mode
 from tests.integration.api.conftest import Client
 from tests.integration.telemetry.telling import WEEK, tell, tell_a_week
 

@@ -21,13 +21,13 @@ from memory.services.clock import now
 from memory.services.due_work import run_due_work
 from memory.services.embedding import active_space
 from telemetry.models import RequestVector, TurnEvent
-from telemetry.services import request_vectors
-from telemetry.services.recording import record_events
-from telemetry.services.report_cache import reports
-from telemetry.services.reporting import CoverageReport, ReportRequest, coverage_report
-from telemetry.services.request_vectors import AT_ONCE, JOB, fill_vectors
-from telemetry.services.state import state
-from telemetry.services.turn_drafts import TurnDraft
+from telemetry.services.coverage import request_vectors
+from telemetry.services.coverage.cache import reports
+from telemetry.services.coverage.reporting import CoverageReport, ReportRequest, coverage_report
+from telemetry.services.coverage.request_vectors import AT_ONCE, JOB, fill_vectors
+from telemetry.services.turns.drafts import TurnDraft
+from telemetry.services.turns.recording import record_events
+from telemetry.services.turns.state import state
 
 pytestmark = pytest.mark.django_db
 

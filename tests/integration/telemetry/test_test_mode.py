@@ -17,11 +17,11 @@ from memory.ports import live
 from memory.services.actors import Actor
 from memory.services.clock import set_clock
 from telemetry.models import TelemetryState, TurnEvent
-from telemetry.services import test_mode as modes
-from telemetry.services.events import telemetry_status
-from telemetry.services.recording import record_events
-from telemetry.services.state import stream_at
-from telemetry.services.turn_drafts import TurnDraft
+from telemetry.services.turns import test_mode as modes
+from telemetry.services.turns.drafts import TurnDraft
+from telemetry.services.turns.events import telemetry_status
+from telemetry.services.turns.recording import record_events
+from telemetry.services.turns.state import stream_at
 from tests.integration.api.conftest import Client, problem
 
 EVENTS = "/telemetry/pipeline-coverage/events"

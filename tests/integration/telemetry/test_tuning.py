@@ -15,7 +15,7 @@ from memory.services.actors import Actor
 from memory.services.jobs import plans
 from memory.services.settings import change_settings, get_settings
 from telemetry.models import TunerChange
-from telemetry.services.tuning import list_tuner_changes, tune, tuner_status, undo_tuner_change
+from telemetry.services.recalls.tuning import list_tuner_changes, tune, tuner_status, undo_tuner_change
 from telemetry.tasks import tune_recall
 from tests.integration.api.conftest import Client
 from tests.integration.consolidation.stage import Stopped

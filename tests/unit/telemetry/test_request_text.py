@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from telemetry.services.request_text import embeddable
+from telemetry.services.turns.request_text import embeddable
 
 
 @pytest.mark.parametrize(

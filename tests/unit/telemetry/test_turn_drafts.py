@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from memory.errors import LociError
-from telemetry.services.turn_drafts import MOST_EXTRA, Turn, TurnDraft, checked_turn
+from telemetry.services.turns.drafts import MOST_EXTRA, Turn, TurnDraft, checked_turn
 
 NOW = datetime(2026, 11, 30, 12, tzinfo=UTC)
 

@@ -19,10 +19,10 @@ from memory.services.clock import now
 from memory.services.gathering import write_at_end
 from telemetry.metrics.counting import increase
 from telemetry.metrics.definitions import EVENTS_DROPPED, EVENTS_RECORDED
-from telemetry.services.buffer import RecordingCounts, TurnBuffer
-from telemetry.services.state import shown_stream, state
-from telemetry.services.storing import Recorded, Stored, store
-from telemetry.services.turn_drafts import Turn, TurnDraft, checked_turn
+from telemetry.services.turns.buffer import RecordingCounts, TurnBuffer
+from telemetry.services.turns.drafts import Turn, TurnDraft, checked_turn
+from telemetry.services.turns.state import shown_stream, state
+from telemetry.services.turns.storing import Recorded, Stored, store
 
 logger = logging.getLogger(__name__)
 

@@ -15,7 +15,7 @@ from memory.models import current_owner, owner_scope
 from memory.services.actors import Actor, Permission
 from memory.services.clock import now
 from telemetry.models import RequestVector, Spoke, Stream, TelemetryState, TurnEvent
-from telemetry.services.state import count_events, locked_state, save_changed, state
+from telemetry.services.turns.state import count_events, locked_state, save_changed, state
 
 MOST_TEST_EVENTS: Final = 5_000
 OLDEST: Final = f"""

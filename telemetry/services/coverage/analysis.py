@@ -11,8 +11,8 @@ import numpy as np
 from memory.errors import NotFound
 from telemetry.coverage.clusters import NONE, cluster
 from telemetry.coverage.turns import Distinct, Groups, Turns, distinct, group
-from telemetry.services.report_rows import StoredVectors, Window, load_turns, load_vectors
-from telemetry.services.request_vectors import Reach
+from telemetry.services.coverage.request_vectors import Reach
+from telemetry.services.coverage.rows import StoredVectors, Window, load_turns, load_vectors
 
 _BY_REQUEST: Final = "r"
 _BY_SPOKE: Final = "s"

@@ -20,10 +20,10 @@ from memory.services.audit.reading import reads
 from memory.services.clock import now
 from memory.services.legible import legible
 from telemetry.models import Spoke, Stream, TurnEvent
-from telemetry.services.buffer import RecordingCounts
-from telemetry.services.recording import recording_counts
-from telemetry.services.spokes import spoke_named
-from telemetry.services.state import shown_stream, state
+from telemetry.services.turns.buffer import RecordingCounts
+from telemetry.services.turns.recording import recording_counts
+from telemetry.services.turns.spokes import spoke_named
+from telemetry.services.turns.state import shown_stream, state
 
 DEFAULT_DAYS: Final = 14
 MOST_DAYS: Final = 3650

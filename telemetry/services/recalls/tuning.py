@@ -24,8 +24,8 @@ from memory.services.clock import now
 from memory.services.settings import change_settings, current_settings
 from telemetry.models import TunerChange, TunerState
 from telemetry.quality import tuner
-from telemetry.services import observing
-from telemetry.services.observations import observations
+from telemetry.services.recalls import observing
+from telemetry.services.recalls.observations import observations
 
 SWITCH: Final = "recall_tuner"
 SETTING: Final = "recall_threshold"

@@ -11,7 +11,7 @@ from memory.services.actors import Actor, Permission
 from memory.services.audit.recording import record
 from memory.services.clock import now
 from telemetry.models import Stream, TelemetryState, TurnEvent
-from telemetry.services.state import locked_state, save_changed, state
+from telemetry.services.turns.state import locked_state, save_changed, state
 
 # What waits to be written is older than none of so many switches, unless somebody switches to and fro in a second.
 SWITCHES_KEPT: Final = 32

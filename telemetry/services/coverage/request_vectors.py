@@ -26,8 +26,8 @@ from memory.services.embedding import active_space
 from memory.services.legible import legible
 from memory.text.vectors import vector_text
 from telemetry.models import RequestVector, TurnEvent
-from telemetry.services.request_text import embeddable
-from telemetry.services.state import locked_state, save_changed
+from telemetry.services.turns.request_text import embeddable
+from telemetry.services.turns.state import locked_state, save_changed
 
 logger = logging.getLogger(__name__)
 

@@ -25,7 +25,7 @@ from memory.errors import OwnerPurging
 from memory.models import Owner
 from telemetry.metrics.counting import increase, set_to
 from telemetry.metrics.definitions import EVENTS_DROPPED, EVENTS_RECORDED, EVENTS_WAITING
-from telemetry.services.storing import Recorded, Stored, store
+from telemetry.services.turns.storing import Recorded, Stored, store
 
 logger = logging.getLogger(__name__)
 

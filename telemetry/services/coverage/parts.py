@@ -13,9 +13,9 @@ from telemetry.coverage.next_spoke import next_spoke
 from telemetry.coverage.pareto import Slice, pareto
 from telemetry.coverage.trend import Day, trend
 from telemetry.coverage.turns import Turns, rate, spokes_of
-from telemetry.services.report_analysis import Analysis
-from telemetry.services.report_rows import Window
-from telemetry.services.report_samples import Texts, texts_of
+from telemetry.services.coverage.analysis import Analysis
+from telemetry.services.coverage.rows import Window
+from telemetry.services.coverage.samples import Texts, texts_of
 
 OTHERS = "All others"
 

@@ -19,13 +19,10 @@ from memory.services.audit.reading import is_recorded, reads, record_read
 from memory.services.clock import now
 from memory.services.embedding import active_space
 from telemetry.models import Stream, TelemetryState, TurnEvent
-from telemetry.services.events import ShownEvent, shown_events
-from telemetry.services.recording import flush
-from telemetry.services.report_analysis import Analysis, analyse
-from telemetry.services.report_cache import Made, reports
-from telemetry.services.report_parts import CoverageReport, assembled
-from telemetry.services.report_rows import Window, uuid_of
-from telemetry.services.request_vectors import (
+from telemetry.services.coverage.analysis import Analysis, analyse
+from telemetry.services.coverage.cache import Made, reports
+from telemetry.services.coverage.parts import CoverageReport, assembled
+from telemetry.services.coverage.request_vectors import (
     AT_ONCE,
     MOST_SECONDS,
     Reach,
@@ -35,7 +32,10 @@ from telemetry.services.request_vectors import (
     missing_events,
     reach,
 )
-from telemetry.services.state import shown_stream, state
+from telemetry.services.coverage.rows import Window, uuid_of
+from telemetry.services.turns.events import ShownEvent, shown_events
+from telemetry.services.turns.recording import flush
+from telemetry.services.turns.state import shown_stream, state
 
 __all__ = ["CoverageReport", "ReportRequest", "cluster_events", "coverage_report"]
 

@@ -13,10 +13,10 @@ from memory.services.actors import Actor
 from memory.services.clock import now
 from telemetry.models import RecallExperiment
 from telemetry.quality.intervals import LEAST_AGENTS, Clustered, Statistic, clustered, difference, mean_of, quantile_of
-from telemetry.services import observing
-from telemetry.services.experiments import CONTROL, VARIANT, get_experiment
-from telemetry.services.observations import Seen, observations
-from telemetry.services.recall_summary import Summary, summary
+from telemetry.services.recalls import observing
+from telemetry.services.recalls.experiments import CONTROL, VARIANT, get_experiment
+from telemetry.services.recalls.observations import Seen, observations
+from telemetry.services.recalls.summary import Summary, summary
 
 METHOD: Final = "bootstrap over agents, 1,000 draws, 95 % percentiles"
 TOO_FEW: Final = "too_few"

@@ -17,9 +17,9 @@ from memory.services.clock import now
 from telemetry.quality.buckets import LATENCY_SECONDS, SCORE_BOUNDS, STAGE_SECONDS
 from telemetry.quality.drift import Drift, drift
 from telemetry.quality.histograms import counts
-from telemetry.services import observing
-from telemetry.services.observations import Seen, observations
-from telemetry.services.recall_summary import Summary, milliseconds, summary
+from telemetry.services.recalls import observing
+from telemetry.services.recalls.observations import Seen, observations
+from telemetry.services.recalls.summary import Summary, milliseconds, summary
 
 DAYS: Final = 7
 MOST_DAYS: Final = 30

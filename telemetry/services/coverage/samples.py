@@ -14,8 +14,8 @@ from memory.privacy.pii import PiiTier
 from memory.services.legible import legible
 from telemetry.coverage.turns import Numbers, Turns
 from telemetry.models import TurnEvent
-from telemetry.services.report_analysis import Analysis
-from telemetry.services.report_rows import uuid_of
+from telemetry.services.coverage.analysis import Analysis
+from telemetry.services.coverage.rows import uuid_of
 
 SAMPLES: Final = 5
 SAMPLE_LENGTH: Final = 200

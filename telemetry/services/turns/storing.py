@@ -15,11 +15,11 @@ from memory.crypto.sealing import Place, Sealed
 from memory.models import Agent, owner_scope
 from memory.privacy import pii
 from telemetry.models import Stream, TelemetryState, TurnEvent
-from telemetry.services.pruning import trim
-from telemetry.services.request_text import embeddable, request_hash
-from telemetry.services.spokes import spoke_ids
-from telemetry.services.state import count_events, locked_state, save_changed, shown_stream, stream_at
-from telemetry.services.turn_drafts import Turn
+from telemetry.services.turns.drafts import Turn
+from telemetry.services.turns.pruning import trim
+from telemetry.services.turns.request_text import embeddable, request_hash
+from telemetry.services.turns.spokes import spoke_ids
+from telemetry.services.turns.state import count_events, locked_state, save_changed, shown_stream, stream_at
 
 TABLE: Final = TurnEvent._meta.db_table
 # `unnest` would make one row of each element of an array of arrays, so kinds come as words with commas.

@@ -1,0 +1,1 @@
+"""The coverage report: its rows and vectors, its parts, and what is kept of it."""

@@ -1,0 +1,1 @@
+"""Turn events: taking, keeping, listing and removing them."""
