@@ -7,9 +7,10 @@ const EASE_MS = 1000;
 let waiting = 0;
 
 watch("coverage", ({ version }) => {
-  if (!isNews(version) || waiting) return;
-  waiting = window.setTimeout(() => {
+  if ((version && version <= shown()) || waiting) return;
+  waiting = window.setTimeout(async () => {
     waiting = 0;
+    if (!version && !(await hasChanged())) return;
     if (isRead()) announce();
     else refresh();
   }, EASE_MS);
@@ -30,9 +31,17 @@ function news() {
   return document.querySelector("#coverage-news a");
 }
 
-// A version of 0 says that anything may have changed.
-function isNews(version) {
-  return !version || version > Number(report().dataset.version);
+// 0 while some of the report is still to come.
+function shown() {
+  return Number(report().dataset.version);
+}
+
+// A version of 0 says only that something may have changed; the server answers 204 where nothing has.
+async function hasChanged() {
+  const address = new URL(window.location.href);
+  address.searchParams.set("known", report().dataset.version);
+  const answer = await fetch(address, { headers: { "HX-Request": "true" } });
+  return answer.status !== 204;
 }
 
 // Whether something of the report has attention: the focus, the pointer, a selection, a table that was opened, or what

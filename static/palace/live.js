@@ -4,8 +4,8 @@
 //   import { watch } from "./live.js";
 //   const stop = watch("coverage", ({ sort, id, version }) => { … });
 //
-// `id` is empty and `version` 0 where anything of the sort may have changed: after a pause, and while the server is asked
-// in turns because no socket can be opened. Elements with `data-live-state` say in words how it stands; they are regions
+// `id` is empty and `version` 0 where anything of the sort may have changed: once when it begins to be heard of, since the
+// page was made a moment before, after a pause, and while the server is asked in turns because no socket can be opened. Elements with `data-live-state` say in words how it stands; they are regions
 // that screen readers announce politely, and change only when the state does.
 
 const POLL_MS = 30_000;
@@ -32,8 +32,8 @@ let poll = 0;
 let said = "";
 let asked = "";
 let isOver = false;
-// Whether something may have changed unheard since the page was made or last told.
-let mayHaveMissed = false;
+// Sorts of which nothing can have changed unheard.
+const caughtUp = new Set();
 
 // Calls `callback` whenever something of a sort has changed; gives a function that ends this.
 export function watch(sort, callback) {
@@ -73,7 +73,7 @@ function follow() {
   if (document.hidden) {
     close();
     stopPolling();
-    mayHaveMissed = true;
+    caughtUp.clear();
     say("paused");
   } else if (!socket) {
     delay = FIRST_DELAY_MS;
@@ -123,7 +123,7 @@ function hear(data) {
   if (message.watching) {
     stopPolling();
     say("open");
-    if (mayHaveMissed) tellAll();
+    for (const sort of message.watching) catchUp(sort);
   } else {
     tell(message);
   }
@@ -131,7 +131,7 @@ function hear(data) {
 
 function lose(code) {
   socket = null;
-  mayHaveMissed = true;
+  caughtUp.clear();
   if (FINAL.has(code)) {
     isOver = true;
     stopPolling();
@@ -156,8 +156,13 @@ function stopPolling() {
 }
 
 function tellAll() {
-  mayHaveMissed = socket === null;
   for (const sort of watchers.keys()) tell({ sort, id: "", version: 0 });
+}
+
+function catchUp(sort) {
+  if (caughtUp.has(sort)) return;
+  caughtUp.add(sort);
+  tell({ sort, id: "", version: 0 });
 }
 
 function tell(message) {

@@ -27,7 +27,8 @@ CSV_PAGE: Final = "telemetry-api:pipeline-coverage"
 
 
 def report_page(request: HttpRequest, actor: Actor, frame: Frame) -> HttpResponse:
-    """Show the report that the address asks for; only the part that changes, where only that is asked for.
+    """Show the report that the address asks for; only the part that changes, where only that is asked for, and nothing
+    where whoever asks names the version that it would be.
 
     Args:
         request: its address says which report.
@@ -39,6 +40,8 @@ def report_page(request: HttpRequest, actor: Actor, frame: Frame) -> HttpRespons
     """
     state = state_of(request.GET)
     report = coverage_report(actor=actor, request=state.request())
+    if is_partial(request) and not report.pending and request.GET.get("known") == str(report.version):
+        return HttpResponse(status=204)
     page, current = f"{frame.namespace}:coverage", now()
     mode = test_mode(actor=actor)
     context: dict[str, Any] = {

@@ -236,6 +236,17 @@ def test_only_the_part_that_changes_is_given_where_only_that_is_asked_for(palace
     assert 'id="test-mode" hx-swap-oob="true"' in part
 
 
+def test_nothing_is_given_to_whoever_has_the_same_report(palace: Client, alice: Actor) -> None:
+    tell(alice, "Sort my stamps.", matched_spoke="fallback")
+    version = re.search(r'data-version="(\d+)"', html(palace.get("/telemetry/coverage/")))
+    assert version
+    known = {"known": version[1]}
+    assert palace.get("/telemetry/coverage/", known, headers=HTMX).status_code == 204
+    assert palace.get("/telemetry/coverage/", known).status_code == 200, "a page is always given whole"
+    tell(alice, "Sort my coins.", matched_spoke="fallback")
+    assert "Sort my coins." in html(palace.get("/telemetry/coverage/", known, headers=HTMX))
+
+
 def test_the_table_can_be_downloaded(palace: Client, alice: Actor) -> None:
     tell_a_week(alice)
     page = html(palace.get(PAGE, {"days": "7"}))
