@@ -7,19 +7,22 @@ Prometheus itself gives to what it scrapes.
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 from typing import Final, Literal
+
+from telemetry.bounds import LATENCY_SECONDS, STAGE_SECONDS
 
 Kind = Literal["counter", "gauge", "histogram"]
 Across = Literal["", "livesum", "max"]
 
 REQUEST_SECONDS: Final = (0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0)
-# Those of the report of recall in use, so that both tell the same.
-RECALL_BOUNDS: Final = (0.005, 0.01, 0.025, 0.05, 0.075, 0.1, 0.15, 0.2, 0.3, 0.5, 0.75, 1.0, 2.5, 5.0, 10.0)
-STAGE_SECONDS: Final = (0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5)
 CALL_SECONDS: Final = (0.01, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 30.0, 60.0)
 JOB_SECONDS: Final = (0.05, 0.1, 0.5, 1.0, 5.0, 15.0, 60.0, 300.0, 600.0)
 HITS: Final = (0.0, 1.0, 2.0, 3.0, 5.0, 8.0, 13.0, 20.0, 50.0, 100.0)
+
+PLAIN: Final = re.compile(r"[!-~]{1,160}")
+"""What a value of a label, and a word on a span, looks like: nobody's sentence, and no line of its own."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,7 +119,7 @@ RECALLS = _counter(
     "outcome",
 )
 RECALL_SECONDS = _histogram(
-    "loci_recall_duration_seconds", "From the question to its answer.", "profile", buckets=RECALL_BOUNDS
+    "loci_recall_duration_seconds", "From the question to its answer.", "profile", buckets=LATENCY_SECONDS
 )
 RECALL_STAGES = _histogram(
     "loci_recall_stage_duration_seconds", "Parts of a recall, by stage.", "stage", buckets=STAGE_SECONDS
@@ -183,7 +186,7 @@ EVENTS_DROPPED = _counter(
     "loci_turn_events_dropped_total",
     "Turn events that were taken and not kept, by reason.",
     "reason",
-    begins=("full", "invalid", "gone", "failed", "off"),
+    begins=("full", "invalid", "forbidden", "gone", "failed", "off"),
 )
 EVENTS_WAITING = _gauge(
     "loci_turn_events_waiting", "Turn events that wait in processes to be written.", across="livesum"

@@ -51,7 +51,7 @@ class RecordingCounts:
         taken: events that `record` has taken.
         written: of these, new rows.
         duplicates: of these, known under their ids before.
-        refused: events that were no events; nothing of them was kept.
+        refused: events that were none, or that came without the permission; nothing of them was kept.
         gone: events whose owner, agent or test was gone when they were to be written.
         lost: events for which there was no room, or which could not be written.
         waiting: events that wait to be written now.
@@ -104,17 +104,15 @@ class TurnBuffer:
             self._waiting.append(event)
             self._counts["taken"] += 1
             full = len(self._waiting) >= AT_ONCE
-            if self._writes_itself and (self._thread is None or not self._thread.is_alive()):
-                self._thread = threading.Thread(target=self._run, name="turn events", daemon=True)
-                self._thread.start()
+            self._has_writer()
         if full:
             self._wake.set()
         return True
 
-    def refuse(self) -> None:
-        """Count an event that was none."""
+    def refuse(self, reason: str) -> None:
+        """Count an event that is not taken, under `invalid` or `forbidden`."""
         with self._room:
-            self._count("refused", "invalid")
+            self._count("refused", reason)
 
     def flush(self) -> None:
         """Write what waits now; what the database refuses stays for the next time."""
@@ -147,21 +145,44 @@ class TurnBuffer:
                 stalled=self._stalled,
             )
 
+    def _has_writer(self) -> bool:
+        """Start the writing thread where there is none, within the lock; tell whether one runs.
+
+        Where the system gives none, events wait until the next one comes, and for the end of the process.
+        """
+        if not self._writes_itself:
+            return False
+        if self._thread is None or not self._thread.is_alive():
+            thread = threading.Thread(target=self._run, name="turn events", daemon=True)
+            try:
+                thread.start()
+            except RuntimeError:
+                self._count("without a thread")
+                return False
+            self._thread = thread
+        return True
+
     def _has_room(self) -> bool:
         return len(self._waiting) + self._writing < MOST_WAITING
 
     def _waits_for_room(self) -> bool:
         """Wait for room, within the lock; nobody waits for a database that is away, nor holds an event loop up."""
-        if self._stalled or not self._writes_itself or _in_event_loop():
+        if self._stalled or _in_event_loop() or not self._has_writer():
             return False
         self._wake.set()
         self._room.wait_for(lambda: self._has_room() or self._stalled, timeout=PATIENCE_SECONDS)
         return self._has_room()
 
-    def _count(self, name: str, reason: str) -> None:
-        """Count what should not be, and log it the more rarely the more often it comes."""
+    def _count(self, name: str, reason: str = "") -> None:
+        """Count what should not be, and log it the more rarely the more often it comes.
+
+        Args:
+            name: what happened.
+            reason: why an event was dropped; blank where none was.
+        """
         self._counts[name] += 1
-        increase(EVENTS_DROPPED, reason)
+        if reason:
+            increase(EVENTS_DROPPED, reason)
         if self._counts[name].bit_count() == 1:
             logger.warning("turn events that were %s so far: %d", name, self._counts[name])
 

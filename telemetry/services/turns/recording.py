@@ -11,7 +11,7 @@ from uuid import UUID
 
 from django.conf import settings
 
-from memory.errors import InvalidInput, LociError
+from memory.errors import InvalidInput, LociError, PermissionRefused
 from memory.ids import new_id
 from memory.models import owner_scope
 from memory.services.actors import Actor, Permission
@@ -72,27 +72,27 @@ def record(*, actor: Actor, event: TurnDraft) -> None:
 
     The event is written within about a second, together with others, and goes to the stream that is in force now. It is
     lost when the process is killed before, with at most 4,999 others. What is no event, or is recorded without the
-    permission `telemetry:write`, is counted and logged without its content. Does nothing where telemetry is off.
+    permission `telemetry:write`, is counted and logged without its content. Where telemetry is off it is counted alone.
 
     Args:
         actor: whose turn it was.
         event: the turn.
     """
-    if not settings.TELEMETRY_ENABLED:
-        return
     try:
+        if not settings.TELEMETRY_ENABLED:
+            increase(EVENTS_DROPPED, "off")
+            return
         actor.require(Permission.TELEMETRY_WRITE)
         at = now()
-        turn = checked_turn(event, at=at)
+        _buffer.put(Recorded(new_id(), actor.owner_id, actor.agent_id, at, checked_turn(event, at=at)))
+    except PermissionRefused:
+        _buffer.refuse("forbidden")
     except LociError:
-        _buffer.refuse()
-        return
+        _buffer.refuse("invalid")
     except Exception as error:
         # Whatever an object does that was given as part of an event: the turn itself must not fail for it.
-        logger.error("a turn event cannot be read: %s", type(error).__name__)
-        _buffer.refuse()
-        return
-    _buffer.put(Recorded(new_id(), actor.owner_id, actor.agent_id, at, turn))
+        logger.error("a turn event cannot be taken: %s", type(error).__name__)
+        _buffer.refuse("invalid")
 
 
 def record_events(*, actor: Actor, events: Sequence[TurnDraft]) -> RecordedEvents:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import logging
 import os
+import threading
 from collections.abc import Callable, Sequence
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -19,6 +20,7 @@ from memory.errors import InvalidInput, KeysUnavailable, PermissionRefused
 from memory.models import Agent, owner_scope
 from memory.services.actors import Actor, Permission
 from memory.services.clock import now
+from telemetry.metrics.counting import counted_here
 from telemetry.models import Spoke, TelemetryState, TurnEvent
 from telemetry.services.turns import recording
 from telemetry.services.turns import test_mode as modes
@@ -44,6 +46,10 @@ def events(owner: Actor, **wanted: Any) -> list[Any]:
 
 def requests(owner: Actor, **wanted: Any) -> list[str]:
     return [str(one.request) for one in events(owner, **wanted)]
+
+
+def dropped(reason: str) -> float:
+    return counted_here().get_sample_value("loci_turn_events_dropped_total", {"reason": reason}) or 0.0
 
 
 class TestAnswered:
@@ -117,9 +123,11 @@ class TestAnswered:
         found = record_events(actor=clerk, events=[TurnDraft(request="x", id="1")])
         assert (found.enabled, found.accepted, found.duplicates) == (False, 0, 0)
         assert found.events[0].event_id is None
+        before = dropped("off")
         record(actor=clerk, event=TurnDraft(request="x"))
         recording.flush()
         assert recording_counts().taken == 0
+        assert dropped("off") == before + 1
         assert requests(alice) == []
 
     def test_others_see_nothing_of_it(self, alice: Actor, clerk: Actor, mallory: Actor) -> None:
@@ -223,8 +231,10 @@ class TestInProcess:
 
     def test_without_the_permission(self, alice: Actor, make_agent: AgentMaker) -> None:
         reader, _ = make_agent(alice, "reader", scopes=[Permission.READ])
+        forbidden, invalid = dropped("forbidden"), dropped("invalid")
         record(actor=reader, event=TurnDraft(request="x"))
         assert (recording_counts().refused, recording_counts().waiting) == (1, 0)
+        assert (dropped("forbidden"), dropped("invalid")) == (forbidden + 1, invalid)
 
     def test_what_changes_after_it_was_recorded_changes_nothing(self, alice: Actor, clerk: Actor) -> None:
         extra, names = {"a": 1}, ["first"]
@@ -350,6 +360,27 @@ class TestTrouble:
             buffer.flush()
         assert (buffer.counts().waiting, buffer.counts().lost) == (0, 3)
         assert "Request 0" not in caplog.text
+
+    def test_an_event_that_gets_no_thread_waits_for_the_next(
+        self, clerk: Actor, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+    ) -> None:
+        store = Away(OperationalError("away"), times=0)
+        buffer = TurnBuffer(write=store)
+        monkeypatch.setattr(recording, "_buffer", buffer)
+        monkeypatch.setattr("telemetry.services.turns.buffer.MOST_WAITING", 2)
+
+        def refuse(thread: threading.Thread) -> None:
+            raise RuntimeError("can't start new thread")
+
+        with monkeypatch.context() as exhausted:
+            exhausted.setattr(threading.Thread, "start", refuse)
+            exhausted.setattr(buffer._room, "wait_for", lambda *given, **named: pytest.fail("it waited"))
+            for number in range(3):
+                record(actor=clerk, event=TurnDraft(request=f"Request {number}"))
+        assert (buffer.counts().taken, buffer.counts().waiting, buffer.counts().lost) == (2, 2, 1)
+        assert "without a thread so far: 1" in caplog.text
+        buffer.flush()
+        assert [one.turn.request for one in store.taken] == ["Request 0", "Request 1"]
 
     def test_an_event_loop_is_not_held_up(self, clerk: Actor, monkeypatch: pytest.MonkeyPatch) -> None:
         buffer = TurnBuffer(write=Away(OperationalError("away"), times=1_000))
