@@ -2,23 +2,21 @@
 
 from __future__ import annotations
 
-from argparse import ArgumentParser, ArgumentTypeError
+from argparse import ArgumentParser
 from collections.abc import Mapping, Sequence
-from datetime import datetime
 from typing import Any, Final
-from uuid import UUID
 
 from memory.errors import InvalidInput
 from memory.management.answers import answer, counted
 from memory.management.owners import acting_for
 from memory.services.actors import Actor
-from memory.text.limits import checked_moment
 from telemetry.management.actions import ActionSpec, InstallationAction, Options, Write
+from telemetry.management.arguments import id_of, moment, up_to
 from telemetry.models import BudgetPeriod
 from telemetry.services.costs.budgets import BudgetDraft, Standing, budget_standings, remove_budget, set_budget
 from telemetry.services.costs.installation import InstallationUsage, installation_usage
 from telemetry.services.costs.prices import shown
-from telemetry.services.costs.report import GROUPS, NAMES, Line, UsageReport, UsageRequest, usage_report
+from telemetry.services.costs.report import GROUPS, MOST_DAYS, NAMES, Line, UsageReport, UsageRequest, usage_report
 
 STATES: Final = {"ok": "within it", "soft": "soft limit reached", "hard": "used up"}
 
@@ -109,34 +107,20 @@ def _sentence(one: Standing) -> str:
     return f"{whose}, this {one.period.sort.value}: {spent}; {', '.join(limits)}: {STATES[one.state]}{default}."
 
 
-def _moment(text: str) -> datetime:
-    try:
-        return checked_moment(text)
-    except InvalidInput as error:
-        raise ArgumentTypeError(error.message) from None
-
-
-def _agent(text: str) -> UUID:
-    try:
-        return UUID(text)
-    except ValueError:
-        raise ArgumentTypeError("not an id") from None
-
-
 def _take_window(parser: ArgumentParser) -> None:
     parser.add_argument("--owner", metavar="LOGIN", help="the owner's login, where there are several")
     parser.add_argument("--all", action="store_true", help="all owners together, without telling them apart")
     parser.add_argument("--by", choices=list(GROUPS), default="day", help="by what calls are grouped (day)")
-    parser.add_argument("--days", type=int, metavar="N", help="the last N days (30)")
-    parser.add_argument("--from", dest="since", type=_moment, metavar="DATE", help="from this day or moment on")
-    parser.add_argument("--until", type=_moment, metavar="DATE", help="before this day or moment")
+    parser.add_argument("--days", type=up_to(MOST_DAYS), metavar="N", help="the last N days (30)")
+    parser.add_argument("--from", dest="since", type=moment, metavar="DATE", help="from this day or moment on")
+    parser.add_argument("--until", type=moment, metavar="DATE", help="before this day or moment")
 
 
 def _take_budget(parser: ArgumentParser) -> None:
     parser.add_argument("period", nargs="?", choices=BudgetPeriod.values, help="which one to set; left out: list them")
     parser.add_argument("--soft", metavar="AMOUNT", help="warn from here on")
     parser.add_argument("--hard", metavar="AMOUNT", help="ask no model that costs from here on")
-    parser.add_argument("--agent", type=_agent, metavar="ID", help="an agent's own budget")
+    parser.add_argument("--agent", type=id_of, metavar="ID", help="an agent's own budget")
     parser.add_argument("--remove", action="store_true", help="remove it instead")
 
 

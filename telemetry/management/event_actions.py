@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from argparse import ArgumentParser, ArgumentTypeError
-from collections.abc import Callable, Mapping
+from argparse import ArgumentParser
+from collections.abc import Mapping
 from dataclasses import asdict
 from typing import Final
 
@@ -11,6 +11,7 @@ from memory.management.answers import answer, counted
 from memory.services.actors import Actor
 from memory.services.legible import UNREADABLE
 from telemetry.management.actions import ActionSpec, Options, Write
+from telemetry.management.arguments import up_to
 from telemetry.models import Outcome, Stream
 from telemetry.services.turns.events import (
     DEFAULT_DAYS,
@@ -100,21 +101,12 @@ def _take_state(parser: ArgumentParser) -> None:
 
 
 def _take_choice(parser: ArgumentParser) -> None:
-    parser.add_argument("--days", type=_up_to(MOST_DAYS), default=DEFAULT_DAYS, metavar="N", help="from N days back")
-    parser.add_argument("--limit", type=_up_to(MOST_LIMIT), default=DEFAULT_LIMIT, metavar="N", help="at most N events")
+    parser.add_argument("--days", type=up_to(MOST_DAYS), default=DEFAULT_DAYS, metavar="N", help="from N days back")
+    parser.add_argument("--limit", type=up_to(MOST_LIMIT), default=DEFAULT_LIMIT, metavar="N", help="at most N events")
     parser.add_argument("--stream", choices=Stream.values, help="the one that events go to now when left out")
     parser.add_argument("--spoke", metavar="NAME", help="handed to the part of this name")
     parser.add_argument("--outcome", choices=Outcome.values, help="that ended so")
     parser.add_argument("--reveal", action="store_true", help="with personal data, which is covered otherwise")
-
-
-def _up_to(most: int) -> Callable[[str], int]:
-    def number(text: str) -> int:
-        if not text.isascii() or not text.isdigit() or len(text) > 9 or not 1 <= int(text) <= most:
-            raise ArgumentTypeError(f"this lies between 1 and {most}")
-        return int(text)
-
-    return number
 
 
 ACTIONS: Final[Mapping[str, ActionSpec]] = {

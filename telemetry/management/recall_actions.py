@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-from argparse import ArgumentParser, ArgumentTypeError
+from argparse import ArgumentParser
 from collections.abc import Mapping
 from dataclasses import asdict, fields, is_dataclass
 from typing import Any, Final
-from uuid import UUID
 
 from memory.management.answers import answer, counted
 from memory.recall.profiles import SHIPPED
 from memory.services.actors import Actor
 from telemetry.management.actions import ActionSpec, Options, Write
+from telemetry.management.arguments import id_of, up_to
 from telemetry.models import RecallExperiment, TunerChange
 from telemetry.services.recalls.experiment_results import ExperimentResults, experiment_results
 from telemetry.services.recalls.experiments import end_experiment, list_experiments
@@ -145,36 +145,25 @@ def _change_line(row: TunerChange) -> str:
     return f"{row.pk}  {row.created_at:%Y-%m-%d %H:%M}  {row.before:.2f} to {row.after:.2f}, {row.reason}{undone}"
 
 
-def _id(text: str) -> UUID:
-    try:
-        return UUID(text)
-    except ValueError:
-        raise ArgumentTypeError(f"{text[:40]!r} is no id.") from None
-
-
-def _days(text: str) -> int:
-    if text.isascii() and text.isdigit() and 1 <= int(text[:4]) <= MOST_DAYS:
-        return int(text)
-    raise ArgumentTypeError(f"This is a number from 1 to {MOST_DAYS}.")
-
-
 def _take_report(parser: ArgumentParser) -> None:
-    parser.add_argument("--days", type=_days, default=DAYS, metavar="N", help=f"days up to now; {DAYS} when left out")
-    parser.add_argument("--agent", type=_id, metavar="ID", help="recalls of one agent")
+    parser.add_argument(
+        "--days", type=up_to(MOST_DAYS), default=DAYS, metavar="N", help=f"days up to now; {DAYS} when left out"
+    )
+    parser.add_argument("--agent", type=id_of, metavar="ID", help="recalls of one agent")
     parser.add_argument("--profile", choices=list(SHIPPED), help="recalls that one profile answered")
 
 
 def _take_recall(parser: ArgumentParser) -> None:
-    parser.add_argument("recall", type=_id, metavar="RECALL", help="the id of a recall of the last seven days")
+    parser.add_argument("recall", type=id_of, metavar="RECALL", help="the id of a recall of the last seven days")
 
 
 def _take_experiment(parser: ArgumentParser) -> None:
-    parser.add_argument("experiment", nargs="?", type=_id, metavar="ID", help="show the results of one")
+    parser.add_argument("experiment", nargs="?", type=id_of, metavar="ID", help="show the results of one")
     parser.add_argument("--end", action="store_true", help="end it first")
 
 
 def _take_tuner(parser: ArgumentParser) -> None:
-    parser.add_argument("--undo", type=_id, metavar="ID", help="undo a change first")
+    parser.add_argument("--undo", type=id_of, metavar="ID", help="undo a change first")
 
 
 ACTIONS: Final[Mapping[str, ActionSpec]] = {

@@ -7,14 +7,18 @@ from collections.abc import Iterator, Mapping
 from dataclasses import asdict, fields
 from typing import Final
 
+from django.conf import settings
+
 from memory.management.answers import answer, counted
 from memory.services.actors import Actor
 from telemetry.management.actions import ActionSpec, Options, Write
+from telemetry.management.arguments import id_of, up_to
 from telemetry.models import Stream
 from telemetry.services.coverage.parts import Cluster
 from telemetry.services.coverage.reporting import (
     DEFAULT_DAYS,
     DEFAULT_TOP_N,
+    MOST_TOP_N,
     CoverageReport,
     ReportRequest,
     coverage_report,
@@ -62,9 +66,11 @@ def _lines(report: CoverageReport) -> Iterator[str]:
 
 
 def _take_window(parser: ArgumentParser) -> None:
-    parser.add_argument("--days", type=int, default=DEFAULT_DAYS, help="how many days it looks back (%(default)s)")
-    parser.add_argument("--top-n", type=int, default=DEFAULT_TOP_N, help="most clusters, 1 to 100 (%(default)s)")
-    parser.add_argument("--agent", metavar="ID", help="the turns of one agent only")
+    most_days = up_to(settings.TELEMETRY_RETENTION_DAYS)
+    days, clusters = "how many days it looks back (%(default)s)", f"most clusters, 1 to {MOST_TOP_N} (%(default)s)"
+    parser.add_argument("--days", type=most_days, default=DEFAULT_DAYS, metavar="N", help=days)
+    parser.add_argument("--top-n", type=up_to(MOST_TOP_N), default=DEFAULT_TOP_N, metavar="N", help=clusters)
+    parser.add_argument("--agent", type=id_of, metavar="ID", help="the turns of one agent only")
     parser.add_argument("--stream", choices=Stream.values, help="left out: the one that events go to now")
     parser.add_argument("--csv", action="store_true", help="the clusters as CSV")
 

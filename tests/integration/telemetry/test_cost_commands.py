@@ -90,7 +90,6 @@ def test_budgets_are_listed_set_and_removed(alice: Actor, make_agent: Callable[.
         (("budgets", "day", "--soft", "2", "--hard", "1"), "budget.order"),
         (("budgets", "day", "--remove"), "budget.not_found"),
         (("budgets", "--hard", "1"), "budget.period_invalid"),
-        (("usage", "--days", "0"), "usage.window"),
         (("usage", "--days", "3", "--from", "2026-03-01"), "usage.window"),
     ],
 )
@@ -99,7 +98,17 @@ def test_what_cannot_be_used_is_refused_with_its_code(alice: Actor, words: tuple
         told(*words)
 
 
-@pytest.mark.parametrize("words", [("budgets", "week"), ("usage", "--by", "week"), ("usage", "--from", "soon")])
+@pytest.mark.parametrize(
+    "words",
+    [
+        ("budgets", "week"),
+        ("budgets", "day", "--agent", "scribe"),
+        ("usage", "--by", "week"),
+        ("usage", "--from", "soon"),
+        ("usage", "--days", "0"),
+        ("usage", "--days", "401"),
+    ],
+)
 def test_words_that_are_not_known_are_refused(alice: Actor, words: tuple[str, ...]) -> None:
     with pytest.raises(CommandError):
         told(*words)

@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 from django.core.management import CommandError, call_command
 
+from memory.ids import new_id
 from memory.services.actors import Actor
 from telemetry.services.turns.test_mode import set_test_mode
 from tests.integration.api.conftest import Client
@@ -159,5 +160,10 @@ class TestCommand:
         assert "and 2 more clusters" in lines
         agent, _ = make_agent(alice)
         assert "0 turns" in run("report", "--owner", "alice", "--stream", "live", "--agent", str(agent.agent_id))
-        with pytest.raises(CommandError, match=r"days\.out_of_range"):
-            run("report", "--owner", "alice", "--days", "99")
+        with pytest.raises(CommandError, match=r"agent\.unknown"):
+            run("report", "--owner", "alice", "--agent", str(new_id()))
+
+    @pytest.mark.parametrize("words", [("--days", "99"), ("--days", "0"), ("--top-n", "101"), ("--agent", "scribe")])
+    def test_what_cannot_be_used_is_refused_with_its_option(self, alice: Actor, words: tuple[str, str]) -> None:
+        with pytest.raises(CommandError, match=f"argument {words[0]}: '{words[1]}' is no "):
+            run("report", "--owner", "alice", *words)
