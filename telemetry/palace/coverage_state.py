@@ -6,10 +6,11 @@ from dataclasses import dataclass, fields, replace
 from typing import Final
 from urllib.parse import urlencode
 
+from django.conf import settings
 from django.http import QueryDict
 from django.urls import reverse
 
-from memory.errors import InvalidInput
+from telemetry.services.asked import days_of
 from telemetry.services.coverage.reporting import ReportRequest
 
 WINDOWS: Final = (7, 14, 30)
@@ -45,10 +46,8 @@ class CoverageState:
         Raises:
             InvalidInput: the days are no whole number.
         """
-        days = self.chosen_days
-        if not (days.isascii() and days.isdigit() and len(days) <= 4):
-            raise InvalidInput("The days of a report are a whole number.", code="days.out_of_range", field="days")
-        return ReportRequest(days=int(days), agent=self.agent or None, stream=self.stream or None)
+        days = days_of(self.chosen_days, most=settings.TELEMETRY_RETENTION_DAYS)
+        return ReportRequest(days=days, agent=self.agent or None, stream=self.stream or None)
 
 
 def state_of(query: QueryDict) -> CoverageState:

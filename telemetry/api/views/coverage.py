@@ -40,6 +40,7 @@ class CoverageView(LociView):
             permission=Permission.TELEMETRY_READ,
             query=ReportQuery,
             answers={200: CoverageReportSerializer},
+            problems=(404,),
         )
     }
 

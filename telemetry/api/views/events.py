@@ -47,6 +47,7 @@ class EventsView(LociView):
             permission=Permission.TELEMETRY_READ,
             query=EventsQuery,
             answers={200: EventsPageSerializer},
+            problems=(404,),
         ),
         "POST": Action(
             id="record_turn_events",

@@ -71,7 +71,7 @@ def _agent(sent: str) -> UUID | None:
     try:
         return UUID(sent) if sent else None
     except ValueError:
-        raise NotFound("There is no agent with this id here.") from None
+        raise NotFound("There is no agent with this id here.", code="agent.unknown") from None
 
 
 def _form(actor: Actor, data: Any = None) -> BudgetForm:

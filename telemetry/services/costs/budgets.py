@@ -11,12 +11,13 @@ from uuid import UUID
 from django.conf import settings
 
 from memory.errors import Conflict, InvalidInput, NotFound
-from memory.models import Agent, owner_scope
+from memory.models import owner_scope
 from memory.services.actors import Actor, Permission
 from memory.services.audit.recording import record
 from memory.services.clock import now
 from memory.services.consolidation.extracting import try_what_was_not_asked
 from telemetry.models import Budget, BudgetPeriod
+from telemetry.services.asked import require_agents
 from telemetry.services.costs import spending
 from telemetry.services.costs.limits import Limit, Spent, limits, spent
 from telemetry.services.costs.periods import Period
@@ -224,8 +225,8 @@ def _period(value: Any) -> BudgetPeriod:
 
 
 def _agent(agent_id: UUID | None) -> UUID | None:
-    if agent_id is not None and not Agent.objects.filter(pk=agent_id).exists():
-        raise NotFound("There is no agent with this id here.")
+    if agent_id is not None:
+        require_agents((agent_id,))
     return agent_id
 
 

@@ -19,6 +19,7 @@ from memory.services.actors import Actor, Permission
 from memory.services.clock import now
 from memory.services.legible import legible
 from telemetry.models import BudgetPeriod, ModelUsage
+from telemetry.services.asked import require_days
 from telemetry.services.costs import spending
 from telemetry.services.costs.budgets import Standing, standings
 from telemetry.services.costs.limits import spent
@@ -117,7 +118,7 @@ def usage_report(*, actor: Actor, request: UsageRequest) -> UsageReport:
         request: the window and the grouping.
 
     Raises:
-        InvalidInput: a window that is empty, turned round or too long, or an unknown grouping.
+        InvalidInput: days out of bounds, a window that is empty, turned round or too long, or an unknown grouping.
         PermissionRefused: the permission is missing.
     """
     actor.require(Permission.TELEMETRY_READ)
@@ -184,8 +185,8 @@ def _window(request: UsageRequest, moment: datetime) -> tuple[datetime, datetime
     """Give the whole hours that a request is about."""
     if request.by not in GROUPS:
         raise InvalidInput(f"Group by one of {', '.join(GROUPS)}.", code="usage.group_unknown", field="by")
-    if request.days is not None and not 1 <= request.days <= MOST_DAYS:
-        raise InvalidInput(f"days is 1 to {MOST_DAYS}.", code="usage.window", field="days")
+    if request.days is not None:
+        require_days(request.days, most=MOST_DAYS)
     if request.days is not None and request.since is not None:
         raise InvalidInput("Give days or from, not both.", code="usage.window", field="days")
     # The hour that a moment lies in counts whole.

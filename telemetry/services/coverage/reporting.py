@@ -12,13 +12,14 @@ from uuid import UUID
 import numpy as np
 from django.conf import settings
 
-from memory.errors import EmbedderUnavailable, InvalidInput, NotFound
-from memory.models import Agent, owner_scope
+from memory.errors import EmbedderUnavailable, InvalidInput
+from memory.models import owner_scope
 from memory.services.actors import Actor, Permission
 from memory.services.audit.reading import is_recorded, reads, record_read
 from memory.services.clock import now
 from memory.services.embedding import active_space
 from telemetry.models import Stream, TelemetryState, TurnEvent
+from telemetry.services.asked import require_agents, require_days
 from telemetry.services.coverage.analysis import Analysis, analyse
 from telemetry.services.coverage.cache import Made, reports
 from telemetry.services.coverage.parts import CoverageReport, assembled
@@ -134,11 +135,7 @@ def cluster_events(
 
 
 def _checked(request: ReportRequest) -> ReportRequest:
-    most = settings.TELEMETRY_RETENTION_DAYS
-    if not 1 <= request.days <= most:
-        raise InvalidInput(
-            f"A report looks back over 1 to {most} days.", code="days.out_of_range", field="days", limit=most
-        )
+    require_days(request.days, most=settings.TELEMETRY_RETENTION_DAYS)
     if not 1 <= request.top_n <= MOST_TOP_N:
         raise InvalidInput(
             f"'top_n' lies between 1 and {MOST_TOP_N}.", code="top_n.out_of_range", field="top_n", limit=MOST_TOP_N
@@ -188,8 +185,8 @@ def _report(actor: Actor, request: ReportRequest) -> tuple[CoverageReport, Reach
 
 def _ground(request: ReportRequest) -> _Ground:
     found = state()
-    if request.agent is not None and not Agent.objects.filter(pk=request.agent).exists():
-        raise NotFound("There is no agent with this id.", code="agent.unknown")
+    if isinstance(request.agent, UUID):
+        require_agents((request.agent,))
     since, until = _bounds(request)
     window = Window(
         stream=str(request.stream or shown_stream(found)),

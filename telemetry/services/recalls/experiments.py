@@ -15,7 +15,7 @@ from django.db.models import Q
 from memory.crypto.keyring import keyring
 from memory.errors import Conflict, InvalidInput, NotFound
 from memory.ids import new_id
-from memory.models import Agent, Owner, owner_scope
+from memory.models import Owner, owner_scope
 from memory.ports.profile_choice import ChosenProfile
 from memory.recall.profiles import shipped
 from memory.services.actors import Actor, Permission
@@ -23,6 +23,7 @@ from memory.services.audit.recording import record
 from memory.services.clock import now
 from memory.services.profiles import run_experiment
 from telemetry.models import RecallExperiment
+from telemetry.services.asked import require_agents
 
 CONTROL: Final = "control"
 VARIANT: Final = "variant"
@@ -69,8 +70,7 @@ def start_experiment(*, actor: Actor, draft: ExperimentDraft) -> RecallExperimen
             raise Conflict("An experiment is running. End it first.", code="experiment.running")
         if RecallExperiment.objects.count() >= MOST_KEPT:
             raise Conflict(f"There are {MOST_KEPT} experiments already.", code="experiment.too_many")
-        if Agent.objects.filter(pk__in=agents).count() < len(agents):
-            raise NotFound("One of these agents is not there.")
+        require_agents(agents)
         made: RecallExperiment = RecallExperiment(
             id=new_id(),
             label=label,

@@ -9,14 +9,15 @@ from datetime import datetime, timedelta
 from typing import Any, Final, TypeVar
 from uuid import UUID
 
-from memory.errors import InvalidInput, NotFound
-from memory.models import Agent, owner_scope
+from memory.errors import InvalidInput
+from memory.models import owner_scope
 from memory.recall.profiles import shipped
 from memory.services.actors import Actor, Permission
 from memory.services.clock import now
-from telemetry.quality.buckets import LATENCY_SECONDS, SCORE_BOUNDS, STAGE_SECONDS
+from telemetry.bounds import LATENCY_SECONDS, SCORE_BOUNDS, STAGE_SECONDS
 from telemetry.quality.drift import Drift, drift
 from telemetry.quality.histograms import counts
+from telemetry.services.asked import require_agents, require_days
 from telemetry.services.recalls import observing
 from telemetry.services.recalls.observations import Seen, observations
 from telemetry.services.recalls.summary import Summary, milliseconds, summary
@@ -146,16 +147,14 @@ def slow_recalls(*, actor: Actor, request: QualityRequest, top: int = SLOW) -> t
 def _checked(actor: Actor, request: QualityRequest) -> tuple[datetime, dict[str, Any]]:
     """Check a request; give the present moment, and what the rows are limited to."""
     actor.require(Permission.TELEMETRY_READ)
-    if isinstance(request.days, bool) or not 1 <= request.days <= MOST_DAYS:
-        raise InvalidInput(f"days is a number from 1 to {MOST_DAYS}.", code="days.out_of_range", field="days")
+    require_days(request.days, most=MOST_DAYS)
     observing.flush()
     limits: dict[str, Any] = {}
     if request.profile is not None:
         limits["profile"] = shipped(request.profile).name
     if request.agent is not None:
         with owner_scope(actor.owner_id):
-            if not Agent.objects.filter(pk=request.agent).exists():
-                raise NotFound("There is no such agent.")
+            require_agents((request.agent,))
         limits["agent_id"] = request.agent
     return now(), limits
 

@@ -20,6 +20,7 @@ from memory.services.audit.reading import reads
 from memory.services.clock import now
 from memory.services.legible import legible
 from telemetry.models import Spoke, Stream, TurnEvent
+from telemetry.services.asked import require_agents, require_days
 from telemetry.services.turns.buffer import RecordingCounts
 from telemetry.services.turns.recording import recording_counts
 from telemetry.services.turns.spokes import spoke_named
@@ -142,13 +143,17 @@ def list_events(
 
     Raises:
         PermissionRefused: the permission is missing.
+        InvalidInput: `days.out_of_range`.
+        NotFound: `agent.unknown`.
     """
     actor.require(Permission.TELEMETRY_READ)
+    require_days(request.days, most=MOST_DAYS)
     with owner_scope(actor.owner_id):
         stream = Stream(request.stream) if request.stream is not None else shown_stream(state())
         since = now() - timedelta(days=request.days)
         rows = TurnEvent.objects.filter(stream=stream, occurred_at__gte=since)
         if request.agent is not None:
+            require_agents((request.agent,))
             rows = rows.filter(agent_id=request.agent)
         if request.outcome is not None:
             rows = rows.filter(outcome=request.outcome)

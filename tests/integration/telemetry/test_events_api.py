@@ -205,7 +205,7 @@ class TestListing:
         assert requests("?spoke=unknown") == []
         assert requests("?outcome=failed") == ["Failed"]
         assert requests(f"?agent={plain.actor.agent_id}") == ["Failed", "Notes"]
-        assert requests(f"?agent={uuid4()}") == []
+        problem(woman.json("get", f"{EVENTS}?agent={uuid4()}"), 404, "agent.unknown")
         assert requests("?stream=test") == []
 
     @pytest.mark.parametrize(
@@ -249,7 +249,7 @@ class TestListing:
     def test_others_see_nothing(self, plain: Client, stranger: Client) -> None:
         sent(plain, {"request": "Secret"})
         assert listed(stranger)["items"] == []
-        assert listed(stranger, f"?agent={plain.actor.agent_id}")["items"] == []
+        problem(stranger.json("get", f"{EVENTS}?agent={plain.actor.agent_id}"), 404, "agent.unknown")
 
     @pytest.mark.parametrize("column", ["request", "details"])
     def test_a_row_that_does_not_open_spoils_no_other(
