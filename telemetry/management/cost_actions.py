@@ -13,7 +13,7 @@ from memory.services.actors import Actor
 from telemetry.management.actions import ActionSpec, InstallationAction, Options, Write
 from telemetry.management.arguments import id_of, moment, up_to
 from telemetry.models import BudgetPeriod
-from telemetry.services.costs.budgets import BudgetDraft, Standing, budget_standings, remove_budget, set_budget
+from telemetry.services.costs.budgets import BudgetDraft, BudgetUse, list_budgets, remove_budget, set_budget
 from telemetry.services.costs.installation import InstallationUsage, installation_usage
 from telemetry.services.costs.prices import shown
 from telemetry.services.costs.report import GROUPS, MOST_DAYS, NAMES, Line, UsageReport, UsageRequest, usage_report
@@ -48,7 +48,7 @@ def budgets(actor: Actor, options: Options, write: Write) -> None:
     elif period is not None:
         draft = BudgetDraft(period=period, soft=options["soft"], hard=options["hard"], agent_id=agent_id)
         set_budget(actor=actor, draft=draft)
-    found = budget_standings(actor=actor)
+    found = list_budgets(actor=actor)
     lines = [_sentence(one) for one in found] or ["There is no budget."]
     answer(write, {"budgets": [_budget(one) for one in found]}, as_json=options["json"], lines=lines)
 
@@ -69,7 +69,7 @@ def _sums(line: Line) -> dict[str, Any]:
     return {**{name: getattr(line, name) for name in NAMES}, "cost": shown(line.cost)}
 
 
-def _budget(one: Standing) -> dict[str, Any]:
+def _budget(one: BudgetUse) -> dict[str, Any]:
     return {
         "agent_id": one.agent_id,
         "period": one.period.sort.value,
@@ -98,7 +98,7 @@ def _told(line: Line, currency: str) -> str:
     return f"{shown(line.cost)} {currency}, {counted(line.calls, 'call')}{failed}, {tokens}"
 
 
-def _sentence(one: Standing) -> str:
+def _sentence(one: BudgetUse) -> str:
     whose = f"Agent {one.agent_id}" if one.agent_id else "All together"
     limits = [f"warned from {shown(one.soft)}"] if one.soft is not None else []
     limits += [f"at most {shown(one.hard)}"] if one.hard is not None else []

@@ -9,7 +9,7 @@ from decimal import Decimal
 from typing import Any, Final
 from uuid import UUID
 
-from telemetry.services.costs.budgets import Standing
+from telemetry.services.costs.budgets import BudgetUse
 from telemetry.services.costs.prices import shown
 from telemetry.services.costs.report import Line, UsageReport
 
@@ -91,9 +91,9 @@ def numbers(report: UsageReport, today: Decimal, month: Decimal) -> list[tuple[s
     ]
 
 
-def budget_rows(standings: Sequence[Standing], names: Mapping[UUID, str]) -> list[BudgetRow]:
+def budget_rows(uses: Sequence[BudgetUse], names: Mapping[UUID, str]) -> list[BudgetRow]:
     """Give the budgets with their bars; a bar ends at the highest limit."""
-    return [_budget(one, names) for one in standings]
+    return [_budget(one, names) for one in uses]
 
 
 def warnings(rows: Sequence[BudgetRow]) -> list[tuple[str, str]]:
@@ -139,7 +139,7 @@ def trend(report: UsageReport) -> dict[str, Any]:
     }
 
 
-def _budget(one: Standing, names: Mapping[UUID, str]) -> BudgetRow:
+def _budget(one: BudgetUse, names: Mapping[UUID, str]) -> BudgetRow:
     limits = [
         f"{word} {money(limit, one.currency)}" for word, limit in (("warned from", one.soft), ("at most", one.hard))
         if limit is not None

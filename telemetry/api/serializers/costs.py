@@ -12,7 +12,7 @@ from memory.api.serializers.base import Query, Strict
 from memory.api.serializers.fields import Moment, Word
 from telemetry.api.csv_answers import form_field
 from telemetry.models import BudgetPeriod
-from telemetry.services.costs.budgets import HIGHEST, Standing
+from telemetry.services.costs.budgets import HIGHEST, BudgetUse
 from telemetry.services.costs.prices import shown
 from telemetry.services.costs.report import DAYS, GROUPS, MOST_DAYS, MOST_HOURLY_DAYS
 
@@ -63,35 +63,35 @@ class BudgetSerializer(serializers.Serializer[Any]):
     own = serializers.BooleanField(help_text="false for the installation's default.")
     version = serializers.IntegerField(help_text="Also the ETag; 0 of the default.")
 
-    def to_representation(self, standing: Standing) -> dict[str, Any]:
+    def to_representation(self, budget: BudgetUse) -> dict[str, Any]:
         """Write a budget."""
-        period = standing.period
+        period = budget.period
         moment = serializers.DateTimeField()
         return {
-            "agent_id": str(standing.agent_id) if standing.agent_id else None,
+            "agent_id": str(budget.agent_id) if budget.agent_id else None,
             "period": period.sort.value,
-            "soft": self.get_soft(standing),
-            "hard": self.get_hard(standing),
-            "spent": self.get_spent(standing),
-            "currency": standing.currency,
-            "state": standing.state,
+            "soft": self.get_soft(budget),
+            "hard": self.get_hard(budget),
+            "spent": self.get_spent(budget),
+            "currency": budget.currency,
+            "state": budget.state,
             "begins": moment.to_representation(period.begins),
             "ends": moment.to_representation(period.ends),
-            "own": standing.own,
-            "version": standing.version,
+            "own": budget.own,
+            "version": budget.version,
         }
 
-    def get_soft(self, standing: Standing) -> str | None:
+    def get_soft(self, budget: BudgetUse) -> str | None:
         """Write the soft limit."""
-        return None if standing.soft is None else shown(standing.soft)
+        return None if budget.soft is None else shown(budget.soft)
 
-    def get_hard(self, standing: Standing) -> str | None:
+    def get_hard(self, budget: BudgetUse) -> str | None:
         """Write the hard limit."""
-        return None if standing.hard is None else shown(standing.hard)
+        return None if budget.hard is None else shown(budget.hard)
 
-    def get_spent(self, standing: Standing) -> str:
+    def get_spent(self, budget: BudgetUse) -> str:
         """Write what is spent."""
-        return shown(standing.spent)
+        return shown(budget.spent)
 
 
 class BudgetsSerializer(serializers.Serializer[Any]):

@@ -28,10 +28,10 @@ from telemetry.api.serializers.costs import (
 from telemetry.models import BudgetPeriod
 from telemetry.services.costs.budgets import (
     BudgetDraft,
-    Standing,
-    budget_standings,
+    BudgetUse,
     budget_version,
     get_budget,
+    list_budgets,
     remove_budget,
     set_budget,
 )
@@ -75,7 +75,7 @@ class BudgetsView(LociView):
 
     def get(self, request: Request) -> Response:
         """List the owner's budgets and those of agents, with what is spent of each."""
-        return Response(BudgetsSerializer({"items": budget_standings(actor=self.actor)}).data)
+        return Response(BudgetsSerializer({"items": list_budgets(actor=self.actor)}).data)
 
 
 def _actions(noun: str) -> dict[str, Action]:
@@ -161,9 +161,9 @@ def _asked(view: LociView, request: Request, period: str, agent_id: UUID | None)
     )
 
 
-def _answer(standing: Standing) -> Response:
-    body: Any = BudgetSerializer(standing).data
-    return Response(body, headers={"ETag": etag(standing.version)})
+def _answer(budget: BudgetUse) -> Response:
+    body: Any = BudgetSerializer(budget).data
+    return Response(body, headers={"ETag": etag(budget.version)})
 
 
 def _period(text: str) -> str:

@@ -12,6 +12,7 @@ from django.conf import settings
 
 from memory.errors import Conflict, InvalidInput, NotFound
 from memory.models import owner_scope
+from memory.ports.live import announce_change
 from memory.services.actors import Actor, Permission
 from memory.services.audit.recording import record
 from memory.services.clock import now
@@ -19,15 +20,16 @@ from memory.services.consolidation.extracting import try_what_was_not_asked
 from telemetry.models import Budget, BudgetPeriod
 from telemetry.services.asked import require_agents
 from telemetry.services.costs import spending
-from telemetry.services.costs.limits import Limit, Spent, limits, spent
+from telemetry.services.costs.limits import SORT, Limit, Spent, limits, spent
 from telemetry.services.costs.periods import Period
+from telemetry.services.coverage import request_vectors
 
 HIGHEST: Final = Decimal(1_000_000_000)
 PLACES: Final = 6
 
 
 @dataclass(frozen=True, slots=True)
-class Standing:
+class BudgetUse:
     """A budget and how much of it is spent.
 
     Attributes:
@@ -73,7 +75,7 @@ class BudgetDraft:
     agent_id: UUID | None = None
 
 
-def budget_standings(*, actor: Actor) -> Sequence[Standing]:
+def list_budgets(*, actor: Actor) -> Sequence[BudgetUse]:
     """List the owner's budgets and the agents', with what is spent of each.
 
     Args:
@@ -85,15 +87,15 @@ def budget_standings(*, actor: Actor) -> Sequence[Standing]:
     actor.require(Permission.TELEMETRY_READ)
     spending.flush()
     with owner_scope(actor.owner_id):
-        return standings(spent(now()))
+        return budget_uses(spent(now()))
 
 
-def standings(known: Spent) -> Sequence[Standing]:
+def budget_uses(known: Spent) -> Sequence[BudgetUse]:
     """List the budgets of the current owner with what is spent of each."""
-    return [_standing(one, known) for one in limits()]
+    return [_use(one, known) for one in limits()]
 
 
-def get_budget(*, actor: Actor, period: Any, agent_id: UUID | None = None) -> Standing:
+def get_budget(*, actor: Actor, period: Any, agent_id: UUID | None = None) -> BudgetUse:
     """Give one budget.
 
     Raises:
@@ -107,7 +109,7 @@ def get_budget(*, actor: Actor, period: Any, agent_id: UUID | None = None) -> St
         return _present(_period(period), _agent(agent_id))
 
 
-def set_budget(*, actor: Actor, draft: BudgetDraft, version: int | None = None) -> Standing:
+def set_budget(*, actor: Actor, draft: BudgetDraft, version: int | None = None) -> BudgetUse:
     """Set a budget in the place of the one that was there.
 
     Args:
@@ -145,6 +147,8 @@ def set_budget(*, actor: Actor, draft: BudgetDraft, version: int | None = None) 
             actor=actor.label, verb="change", object_kind="budget", object_id=agent_id, reason=period.value, at=moment
         )
         try_what_was_not_asked(at=moment)
+        request_vectors.try_again(at=moment)
+        announce_change(actor.owner_id, SORT, str(agent_id or ""), row.version)
         found = _present(period, agent_id)
     spending.look_again(actor.owner_id)
     return found
@@ -172,6 +176,8 @@ def remove_budget(*, actor: Actor, period: Any, agent_id: UUID | None = None, ve
             actor=actor.label, verb="reset", object_kind="budget", object_id=agent_id, reason=chosen.value, at=moment
         )
         try_what_was_not_asked(at=moment)
+        request_vectors.try_again(at=moment)
+        announce_change(actor.owner_id, SORT, str(agent_id or ""))
     spending.look_again(actor.owner_id)
 
 
@@ -183,8 +189,8 @@ def budget_version(*, actor: Actor, period: Any, agent_id: UUID | None = None) -
         return row.version if row is not None else 0
 
 
-def _standing(limit: Limit, known: Spent) -> Standing:
-    return Standing(
+def _use(limit: Limit, known: Spent) -> BudgetUse:
+    return BudgetUse(
         agent_id=limit.agent_id,
         period=known.day if limit.period == BudgetPeriod.DAY else known.month,
         soft=limit.soft,
@@ -196,8 +202,8 @@ def _standing(limit: Limit, known: Spent) -> Standing:
     )
 
 
-def _present(period: BudgetPeriod, agent_id: UUID | None) -> Standing:
-    for one in standings(spent(now())):
+def _present(period: BudgetPeriod, agent_id: UUID | None) -> BudgetUse:
+    for one in budget_uses(spent(now())):
         if (one.period.sort, one.agent_id) == (period, agent_id):
             return one
     raise NotFound("There is no such budget.", code="budget.not_found")

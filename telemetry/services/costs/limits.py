@@ -16,6 +16,9 @@ from memory.models import current_owner
 from telemetry.models import Budget, BudgetPeriod
 from telemetry.services.costs.periods import Period, period_of
 
+SORT: Final = "budget"
+"""What is announced when a budget is set or removed, and when its soft or hard limit is reached."""
+
 SPENT: Final = """
     SELECT agent_id,
         coalesce(sum(cost) FILTER (WHERE hour >= %(day)s AND hour < %(day_ends)s), 0),

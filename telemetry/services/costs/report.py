@@ -21,7 +21,7 @@ from memory.services.legible import legible
 from telemetry.models import BudgetPeriod, ModelUsage
 from telemetry.services.asked import require_days
 from telemetry.services.costs import spending
-from telemetry.services.costs.budgets import Standing, standings
+from telemetry.services.costs.budgets import BudgetUse, budget_uses
 from telemetry.services.costs.limits import spent
 
 DAYS: Final = 30
@@ -105,7 +105,7 @@ class UsageReport:
     lines: Sequence[Line]
     total: Line
     unpriced: Sequence[str]
-    budgets: Sequence[Standing]
+    budgets: Sequence[BudgetUse]
     spent_today: Decimal
     spent_this_month: Decimal
 
@@ -146,7 +146,7 @@ def usage_report(*, actor: Actor, request: UsageRequest) -> UsageReport:
                 row["group"]
                 for row in unpriced.annotate(calls=Sum("unpriced_calls")).order_by("-calls", "group")[:MOST_UNPRICED]
             ],
-            budgets=standings(known),
+            budgets=budget_uses(known),
             spent_today=known.of((BudgetPeriod.DAY, None)),
             spent_this_month=known.of((BudgetPeriod.MONTH, None)),
         )

@@ -22,12 +22,10 @@ from memory.ports.live import announce_change
 from memory.ports.recorder import ModelCalled
 from memory.services.clock import now
 from memory.services.gathering import Gatherer, Gathering
-from telemetry.services.costs.limits import limits, spent
+from telemetry.services.costs.limits import SORT, limits, spent
 from telemetry.services.costs.periods import hour_of
 from telemetry.services.costs.prices import NOTHING, cost_of
 
-SORT: Final = "budget"
-"""What is announced when a budget's soft or hard limit is reached."""
 KEYS: Final = UUID("6f2b0c58-3c5e-4f0e-9d57-0f6a6a1c1d2e")
 
 # Rows of an agent that was erased meanwhile go with it.

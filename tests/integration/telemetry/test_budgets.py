@@ -40,8 +40,8 @@ from memory.services.settings import change_settings
 from telemetry.services.costs import spending
 from telemetry.services.costs.budgets import (
     BudgetDraft,
-    budget_standings,
     get_budget,
+    list_budgets,
     remove_budget,
     set_budget,
 )
@@ -124,7 +124,7 @@ class TestStop:
         assert len(server.received) == 3
         assert caught.value.machine_code == "budget.exceeded"
         assert caught.value.details["period"] == "month"
-        assert (budget_standings(actor=alice)[0].spent, budget_standings(actor=alice)[0].state) == (
+        assert (list_budgets(actor=alice)[0].spent, list_budgets(actor=alice)[0].state) == (
             Decimal("0.003"), "hard",
         )  # fmt: skip
 
@@ -166,7 +166,7 @@ class TestStop:
                 ask(first)
             ask(second)
             ask(alice)
-        spent = {one.agent_id: one.spent for one in budget_standings(actor=alice)}
+        spent = {one.agent_id: one.spent for one in list_budgets(actor=alice)}
         assert spent == {first.agent_id: Decimal("0.001")}
 
     def test_a_refusal_does_not_pause_the_provider_for_others(self, alice: Actor, mallory: Actor, serve: Serve) -> None:
@@ -215,7 +215,7 @@ class TestPeriods:
             assert caught.value.details == {"period": "day", "until": "2026-04-01T00:00:00+00:00"}
             clock.at = AT + timedelta(minutes=30)
             ask(alice)
-        assert [(one.period.sort.value, one.spent) for one in budget_standings(actor=alice)][1] == ("month", Decimal(0))
+        assert [(one.period.sort.value, one.spent) for one in list_budgets(actor=alice)][1] == ("month", Decimal(0))
 
     def test_a_month_goes_over_its_days(self, alice: Actor, serve: Serve, clock: SetClock) -> None:
         set_budget(actor=alice, draft=BudgetDraft(period="month", hard=1))
@@ -308,6 +308,7 @@ class TestWarnings:
         monkeypatch.setattr("memory.ports.live._announcers", [])
         add_announcer(lambda owner_id, sort, object_id, version: heard.append((owner_id, sort, object_id)))
         set_budget(actor=alice, draft=BudgetDraft(period="month", soft=1, hard=2))
+        heard.clear()
         for amount in ("0.6", "0.5", "0.1", "0.1"):
             spend(alice, amount)
             spending.flush()
@@ -319,6 +320,25 @@ class TestWarnings:
         spend(alice, "1.5")
         spending.flush()
         assert len(heard) == 3
+
+    def test_a_change_is_announced_with_whose_it_is(
+        self, alice: Actor, make_agent: Callable[..., tuple[Actor, str]], monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        agent, _ = make_agent(alice)
+        heard: list[tuple[UUID, str, str, int]] = []
+        monkeypatch.setattr("memory.ports.live._announcers", [])
+        add_announcer(lambda *told: heard.append(told))
+        for hard in (1, 2):
+            set_budget(actor=alice, draft=BudgetDraft(period="month", hard=hard))
+        set_budget(actor=alice, draft=BudgetDraft(period="day", hard=1, agent_id=agent.agent_id))
+        remove_budget(actor=alice, period="day", agent_id=agent.agent_id)
+        with pytest.raises(InvalidInput):
+            set_budget(actor=alice, draft=BudgetDraft(period="month"))
+        with pytest.raises(NotFound):
+            remove_budget(actor=alice, period="day")
+        agents = str(agent.agent_id)
+        told = [("", 1), ("", 2), (agents, 1), (agents, 0)]
+        assert heard == [(alice.owner_id, "budget", whose, version) for whose, version in told]
 
     def test_health_counts_owners_and_names_none(self, alice: Actor, mallory: Actor, serve: Serve) -> None:
         assert budgets_finding().status == "ok"
@@ -336,10 +356,10 @@ class TestWarnings:
 
     def test_the_default_budget_holds_for_owners_without_one_of_the_month(self, alice: Actor, serve: Serve) -> None:
         with override_settings(BUDGET_SOFT=Decimal(1), BUDGET_HARD=Decimal(2)):
-            (found,) = budget_standings(actor=alice)
+            (found,) = list_budgets(actor=alice)
             assert (found.soft, found.hard, found.own, found.version) == (Decimal(1), Decimal(2), False, 0)
             set_budget(actor=alice, draft=BudgetDraft(period="day", hard=9))
-            assert [(one.own, one.hard) for one in budget_standings(actor=alice)] == [
+            assert [(one.own, one.hard) for one in list_budgets(actor=alice)] == [
                 (True, Decimal(9)), (False, Decimal(2)),
             ]  # fmt: skip
             spend(alice, "3")
@@ -368,7 +388,7 @@ class TestChanges:
         with pytest.raises(InvalidInput) as caught:
             set_budget(actor=alice, draft=draft)
         assert caught.value.machine_code == code
-        assert budget_standings(actor=alice) == []
+        assert list_budgets(actor=alice) == []
 
     def test_a_change_from_an_outdated_version_is_refused(self, alice: Actor) -> None:
         assert set_budget(actor=alice, draft=BudgetDraft(period="day", hard=1), version=0).version == 1
@@ -394,7 +414,7 @@ class TestChanges:
         agent, _ = make_agent(alice)
         assert Permission.TELEMETRY_READ not in AGENT_DEFAULT
         for refused in (
-            lambda: budget_standings(actor=agent),
+            lambda: list_budgets(actor=agent),
             lambda: get_budget(actor=agent, period="day"),
             lambda: set_budget(actor=agent, draft=BudgetDraft(period="day", hard=1)),
             lambda: remove_budget(actor=agent, period="day"),
@@ -404,9 +424,9 @@ class TestChanges:
         with pytest.raises(NotFound):
             set_budget(actor=mallory, draft=BudgetDraft(period="day", hard=1, agent_id=agent.agent_id))
         set_budget(actor=alice, draft=BudgetDraft(period="day", hard=1))
-        assert budget_standings(actor=mallory) == []
+        assert list_budgets(actor=mallory) == []
         permitted = replace(agent, permissions=AGENT_DEFAULT | {Permission.TELEMETRY_READ})
-        assert len(budget_standings(actor=permitted)) == 1
+        assert len(list_budgets(actor=permitted)) == 1
 
 
 OTHER = """

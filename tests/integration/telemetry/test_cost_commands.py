@@ -16,7 +16,7 @@ from django.test import override_settings
 from memory.ports.recorder import model_called
 from memory.services.actors import Actor
 from memory.services.clock import now
-from telemetry.services.costs.budgets import budget_standings
+from telemetry.services.costs.budgets import list_budgets
 from tests.integration.telemetry.providers import PRICES
 from tests.integration.telemetry.test_usage import call_for
 
@@ -79,7 +79,7 @@ def test_budgets_are_listed_set_and_removed(alice: Actor, make_agent: Callable[.
     assert (found["state"], found["spent"], found["hard"]) == ("soft", "0.00021", "20")
     told("budgets", "day", "--hard", "1", "--agent", str(agent.agent_id))
     told("budgets", "month", "--remove")
-    assert [one.agent_id for one in budget_standings(actor=alice)] == [agent.agent_id]
+    assert [one.agent_id for one in list_budgets(actor=alice)] == [agent.agent_id]
 
 
 @pytest.mark.parametrize(

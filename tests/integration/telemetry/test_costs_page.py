@@ -16,7 +16,7 @@ from memory.ports.recorder import model_called
 from memory.services.actors import Actor
 from memory.services.clock import now
 from telemetry.palace.costs_view import money
-from telemetry.services.costs.budgets import BudgetDraft, budget_standings, set_budget
+from telemetry.services.costs.budgets import BudgetDraft, list_budgets, set_budget
 from tests.integration.palace.conftest import client_of, directives
 from tests.integration.telemetry.providers import PRICES
 from tests.integration.telemetry.test_usage import call_for
@@ -113,12 +113,12 @@ class TestBudgets:
         answer = palace.post(f"{PAGE}budget/", sent)
         assert (answer.status_code, answer["Location"]) == (302, f"{PAGE}#budgets")
         assert "Violet, today" in look(palace)
-        (kept,) = budget_standings(actor=alice)
+        (kept,) = list_budgets(actor=alice)
         assert (kept.agent_id, kept.soft, kept.hard) == (agent.agent_id, None, Decimal("2.5"))
         stale = palace.post(f"{PAGE}budget/remove/", {**sent, "version": "7"})
         assert stale.status_code == 409
         assert palace.post(f"{PAGE}budget/remove/", {**sent, "version": "1"}).status_code == 302
-        assert budget_standings(actor=alice) == []
+        assert list_budgets(actor=alice) == []
 
     @pytest.mark.parametrize(
         ("sent", "sentence"),
@@ -137,7 +137,7 @@ class TestBudgets:
         assert answer.status_code == 422
         assert sentence in text_of(answer)
         assert "<details open" in answer.content.decode()
-        assert budget_standings(actor=alice) == []
+        assert list_budgets(actor=alice) == []
 
     def test_an_agent_of_nobody_is_not_there(self, palace: Client) -> None:
         sent = {"period": "day", "agent": "nobody"}
