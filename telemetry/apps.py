@@ -81,7 +81,8 @@ def _observe_recalls() -> None:
     from memory.ports.removers import add_remover
     from memory.services.jobs import HOUR, OURS, Plan, add_plan
     from telemetry.services.recalls.experiments import choose
-    from telemetry.services.recalls.observing import RecallRecorder, remove_observations
+    from telemetry.services.recalls.recording import RecallRecorder
+    from telemetry.services.recalls.retention import remove_observations
 
     add_recorder(RecallRecorder())
     add_chooser(choose)

@@ -29,7 +29,7 @@ from runtime.postgres.cluster import Cluster
 from runtime.postgres.provision import provision
 from telemetry.services.costs import spending
 from telemetry.services.coverage.cache import reports
-from telemetry.services.recalls import observing
+from telemetry.services.recalls import recording as recall_recording
 from telemetry.services.recalls.experiments import running
 from telemetry.services.score_card import forget_score_cards
 from telemetry.services.turns import recording
@@ -109,7 +109,7 @@ def fresh_process_state(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(reinforcement, "_counter", counter)
     monkeypatch.setattr(readers, "_counter", readers.ReadCounter(writes_itself=False))
     monkeypatch.setattr(outbound, "_log", outbound.OutboundLog(writes_itself=False))
-    monkeypatch.setattr(observing, "_log", observing.RecallLog(writes_itself=False))
+    monkeypatch.setattr(recall_recording, "_log", recall_recording.RecallLog(writes_itself=False))
     monkeypatch.setattr(spending, "_spending", spending.Spending(writes_itself=False))
     running.forget()
     reports.forget()

@@ -25,7 +25,7 @@ from telemetry.models import (
 )
 from telemetry.services.costs import spending
 from telemetry.services.coverage.cache import reports
-from telemetry.services.recalls import observing
+from telemetry.services.recalls import recording as recall_recording
 from telemetry.services.recalls.experiments import running
 from telemetry.services.score_card import forget_score_cards
 from telemetry.services.turns import recording
@@ -57,7 +57,7 @@ def register_targets() -> None:
     add_agent_part(AgentPart("recall_feedback", _feedback_count, _erase_feedback))
     register_cache("spending", spending.forget)
     register_cache("score cards", forget_score_cards)
-    register_cache("waiting observations", observing.forget)
+    register_cache("waiting observations", recall_recording.forget)
     register_cache("experiments", running.forget)
     register_cache("coverage reports", reports.forget)
     register_cache("waiting turn events", recording.forget)

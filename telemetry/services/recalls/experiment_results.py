@@ -13,9 +13,9 @@ from memory.services.actors import Actor
 from memory.services.clock import now
 from telemetry.models import RecallExperiment
 from telemetry.quality.intervals import LEAST_AGENTS, Clustered, Statistic, clustered, difference, mean_of, quantile_of
-from telemetry.services.recalls import observing
+from telemetry.services.recalls import recording
 from telemetry.services.recalls.experiments import CONTROL, VARIANT, get_experiment
-from telemetry.services.recalls.observations import Seen, observations
+from telemetry.services.recalls.reading import Seen, observations
 from telemetry.services.recalls.summary import Summary, summary
 
 METHOD: Final = "bootstrap over agents, 1,000 draws, 95 % percentiles"
@@ -93,7 +93,7 @@ def experiment_results(*, actor: Actor, experiment_id: UUID) -> ExperimentResult
         NotFound: no such experiment.
     """
     found = get_experiment(actor=actor, experiment_id=experiment_id)
-    observing.flush()
+    recording.flush()
     until = now()
     with owner_scope(actor.owner_id):
         recalls = observations(found.started_at, until, experiment_id=found.pk)

@@ -18,8 +18,8 @@ from telemetry.bounds import LATENCY_SECONDS, SCORE_BOUNDS, STAGE_SECONDS
 from telemetry.quality.drift import Drift, drift
 from telemetry.quality.histograms import counts
 from telemetry.services.asked import require_agents, require_days
-from telemetry.services.recalls import observing
-from telemetry.services.recalls.observations import Seen, observations
+from telemetry.services.recalls import recording
+from telemetry.services.recalls.reading import Seen, observations
 from telemetry.services.recalls.summary import Summary, milliseconds, summary
 
 DAYS: Final = 7
@@ -148,7 +148,7 @@ def _checked(actor: Actor, request: QualityRequest) -> tuple[datetime, dict[str,
     """Check a request; give the present moment, and what the rows are limited to."""
     actor.require(Permission.TELEMETRY_READ)
     require_days(request.days, most=MOST_DAYS)
-    observing.flush()
+    recording.flush()
     limits: dict[str, Any] = {}
     if request.profile is not None:
         limits["profile"] = shipped(request.profile).name

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from telemetry.quality.histograms import quantile
 from telemetry.quality.intervals import wilson
-from telemetry.services.recalls.observations import Seen
+from telemetry.services.recalls.reading import Seen
 
 
 @dataclass(frozen=True, slots=True)

@@ -24,8 +24,8 @@ from memory.services.clock import now
 from memory.services.settings import change_settings, current_settings
 from telemetry.models import TunerChange, TunerState
 from telemetry.quality import tuner
-from telemetry.services.recalls import observing
-from telemetry.services.recalls.observations import observations
+from telemetry.services.recalls import recording
+from telemetry.services.recalls.reading import observations
 
 SWITCH: Final = "recall_tuner"
 SETTING: Final = "recall_threshold"
@@ -108,7 +108,7 @@ def undo_tuner_change(*, actor: Actor, change_id: UUID) -> TunerChange:
 
 def tune(*, owner_id: UUID) -> TunerChange | None:
     """Look at an owner's context blocks since the last look, where the tuner is switched on; give what was changed."""
-    observing.flush()
+    recording.flush()
     with owner_scope(owner_id):
         if not current_settings()["values"][SWITCH]:
             return None

@@ -18,8 +18,8 @@ from memory.services.questions import RecallRequest
 from memory.services.recall import Recalled, recall
 from memory.services.remember import remember
 from telemetry.models import RecallObservation
-from telemetry.services.recalls import observing
-from telemetry.services.recalls.observing import RecallRecorder
+from telemetry.services.recalls import recording
+from telemetry.services.recalls.recording import RecallRecorder
 
 TEXTS = (
     "The billing service is deployed on Fridays from the release branch.",
@@ -70,6 +70,6 @@ def observe(actor: Actor, *, at: datetime | None = None, **values: Any) -> UUID:
 
 def observed(actor: Actor) -> list[RecallObservation]:
     """Write what was gathered and give an owner's observations, the oldest first."""
-    observing.flush()
+    recording.flush()
     with owner_scope(actor.owner_id):
         return list(RecallObservation.objects.order_by("created_at", "pk"))

@@ -128,7 +128,7 @@ def test_settings_neither_show_nor_lose_the_experiment(alice: Actor, make_agent:
         ({"share": float("nan")}, "experiment.share"),
         ({"share": True}, "experiment.share"),
         ({"agents": [new_id() for _ in range(1_001)]}, "experiment.agents"),
-        ({"agents": [new_id()]}, "not_found"),
+        ({"agents": [new_id()]}, "agent.unknown"),
     ],
 )
 def test_bad_drafts_are_refused(alice: Actor, draft: dict[str, Any], code: str) -> None:

@@ -19,7 +19,7 @@ from memory.services.purge.agent_parts import agent_parts
 from memory.services.purge.caches import forget_owner
 from memory.services.retention import remove_outdated
 from telemetry.models import RecallFeedback, RecallObservation
-from telemetry.services.recalls import observing
+from telemetry.services.recalls import recording, retention
 from telemetry.services.recalls.feedback import give_feedback
 from tests.integration.telemetry.recalls import ask, context, fill, observe, observed
 
@@ -94,7 +94,7 @@ def test_observations_of_an_erased_agent_are_dropped(
 
 
 def test_only_the_newest_stay(alice: Actor, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(observing, "MOST_OF_ONE", 3)
+    monkeypatch.setattr(retention, "MOST_OF_ONE", 3)
     kept = [observe(alice, at=now() - timedelta(minutes=5 - at)) for at in range(5)][2:]
     assert [row.pk for row in observed(alice)] == kept
 
@@ -103,7 +103,7 @@ def test_outdated_observations_and_feedback_are_removed_by_the_hourly_job(alice:
     (memory_id, *_) = fill(alice)
     answer = ask(alice)
     give_feedback(actor=alice, recall_id=answer.recall_id, helpful=True, memory_id=memory_id)
-    observing.flush()
+    recording.flush()
     assert remove_outdated(at=now() + timedelta(days=29))["recall_observations"] == 0
     assert remove_outdated(at=now() + timedelta(days=31))["recall_observations"] == 2
     assert observed(alice) == []
@@ -131,7 +131,7 @@ def test_feedback_goes_with_its_memory_and_an_agents_rows_with_the_agent(
     for actor in (alice, agent):
         give_feedback(actor=actor, recall_id=ask(actor).recall_id, helpful=True, memory_id=memory_id)
         give_feedback(actor=actor, recall_id=ask(actor).recall_id, helpful=True)
-    observing.flush()
+    recording.flush()
     with owner_scope(alice.owner_id):
         counts = {part.name: part.count(agent.agent_id) for part in agent_parts()}
         assert (counts["recall_observations"], counts["recall_feedback"]) == (2, 2)

@@ -1,34 +1,22 @@
-"""How recalls went: gathered in the process, written in batches after the answer, and forgotten with time."""
+"""How recalls went: gathered in the process, and written in batches after the answer."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from datetime import datetime, timedelta
 from typing import Final
 from uuid import UUID
 
 from django.conf import settings
-from django.db import connection
 
-from memory.models import Agent, current_owner
+from memory.models import Agent
 from memory.ports.recorder import JobRan, ModelCalled, RecallObserved
 from memory.services.gathering import FLUSH_COUNT, Gatherer, Gathering, write_at_end
-from telemetry.models import RecallExperiment, RecallFeedback, RecallObservation
+from telemetry.models import RecallExperiment, RecallObservation
+from telemetry.services.recalls.retention import MOST_OF_ONE, remove_beyond_newest
 
-KEPT: Final = timedelta(days=30)
-MOST_OF_ONE: Final = 50_000
-"""Of how many recalls of an owner the newest stay, however young the others are."""
-REMOVED_AT_ONCE: Final = 10_000
 SHOWN_RELEVANCES: Final = 20
 LONGEST_CODE: Final = 64
 MOST_CODES: Final = 16
-# Several processes may write for one owner; the last to do so leaves the newest.
-OUTDATED: Final = """
-    DELETE FROM telemetry_recallobservation WHERE owner_id = %(owner)s AND created_at <= (
-        SELECT created_at FROM telemetry_recallobservation WHERE owner_id = %(owner)s
-        ORDER BY created_at DESC OFFSET %(kept)s LIMIT 1
-    )
-"""
 
 
 class RecallLog(Gatherer[RecallObserved]):
@@ -70,18 +58,7 @@ def write_observations(observations: Mapping[UUID, RecallObserved]) -> None:
     rows = [_row(one, experiments) for one in told if one.agent_id is None or one.agent_id in agents]
     # In pieces: after an absence of the database many may wait, and one statement with all of them would not end.
     RecallObservation.objects.bulk_create(rows, ignore_conflicts=True, batch_size=FLUSH_COUNT)
-    with connection.cursor() as cursor:
-        cursor.execute(OUTDATED, {"owner": current_owner(), "kept": MOST_OF_ONE})
-
-
-def remove_observations(moment: datetime) -> int:
-    """Remove the current owner's observations and feedback that are older than 30 days, some thousands at once."""
-    removed = 0
-    for model in (RecallFeedback, RecallObservation):
-        outdated = model.objects.filter(created_at__lte=moment - KEPT).order_by("created_at")
-        oldest = list(outdated.values_list("pk", flat=True)[:REMOVED_AT_ONCE])
-        removed += model.objects.filter(pk__in=oldest).delete()[0] if oldest else 0
-    return removed
+    remove_beyond_newest()
 
 
 def flush() -> None:
