@@ -91,19 +91,25 @@ def _observe_recalls() -> None:
 
 
 def _count_costs() -> None:
-    """Count calls of models and hold budgets."""
+    """Count calls of models and hold budgets, and look every hour which of them are reached."""
     from memory.ports.allowance import add_allowance
+    from memory.ports.due_jobs import add_job
     from memory.ports.recorder import add_recorder
     from memory.ports.removers import add_remover
     from memory.services.added_checks import add_check
+    from memory.services.jobs import HOUR, OURS, Plan, add_plan
     from telemetry.services.costs.health import budgets_finding
+    from telemetry.services.costs.reached import JOBS, look_when_over
     from telemetry.services.costs.retention import remove_usage
     from telemetry.services.costs.spending import UsageRecorder, require
 
     add_recorder(UsageRecorder())
     add_allowance(require)
     add_remover("model_usage", remove_usage)
-    add_check("budgets", budgets_finding)
+    add_check("budgets", budgets_finding, asks_database=True)
+    for job in JOBS:
+        add_job(job, look_when_over)
+    add_plan(Plan(f"{OURS}budgets", "telemetry.tasks.look_at_budgets", minutes=HOUR))
 
 
 def _open_pages() -> None:

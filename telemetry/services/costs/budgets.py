@@ -22,6 +22,7 @@ from telemetry.services.asked import require_agents
 from telemetry.services.costs import spending
 from telemetry.services.costs.limits import SORT, Limit, Spent, limits, spent
 from telemetry.services.costs.periods import Period
+from telemetry.services.costs.reached import note_reached
 from telemetry.services.coverage import request_vectors
 
 HIGHEST: Final = Decimal(1_000_000_000)
@@ -148,6 +149,7 @@ def set_budget(*, actor: Actor, draft: BudgetDraft, version: int | None = None) 
         )
         try_what_was_not_asked(at=moment)
         request_vectors.try_again(at=moment)
+        note_reached(at=moment)
         announce_change(actor.owner_id, SORT, str(agent_id or ""), row.version)
         found = _present(period, agent_id)
     spending.look_again(actor.owner_id)
@@ -177,6 +179,7 @@ def remove_budget(*, actor: Actor, period: Any, agent_id: UUID | None = None, ve
         )
         try_what_was_not_asked(at=moment)
         request_vectors.try_again(at=moment)
+        note_reached(at=moment)
         announce_change(actor.owner_id, SORT, str(agent_id or ""))
     spending.look_again(actor.owner_id)
 

@@ -12,7 +12,7 @@ import os
 import threading
 import time
 import weakref
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Final
@@ -96,19 +96,6 @@ class Spending:
                     until=period.ends.isoformat(),
                 )
 
-    def reached(self) -> Mapping[str, int]:
-        """Count the owners known to this process who have reached a `soft` or a `hard` limit of the present period."""
-        moment, found = now(), {"soft": 0, "hard": 0}
-        for known in list(self._known.values()):
-            if not (known.spent.day.holds(moment) and known.spent.month.holds(moment)):
-                continue
-            amounts = [(known.spent.of(one.place), one) for one in known.limits]
-            if any(one.hard is not None and amount >= one.hard for amount, one in amounts):
-                found["hard"] += 1
-            elif any(one.soft is not None and amount >= one.soft for amount, one in amounts):
-                found["soft"] += 1
-        return found
-
     def forget(self, owner_id: UUID) -> None:
         """Drop what waits and what is known of an owner."""
         with self._lock:
@@ -182,11 +169,6 @@ class UsageRecorder:
 def require(intended: Intended) -> None:
     """Refuse a call that a budget forbids; what is asked before each call of a model."""
     _spending.require(intended)
-
-
-def reached() -> Mapping[str, int]:
-    """Count the owners of this process who have reached a limit; names none of them."""
-    return _spending.reached()
 
 
 def look_again(owner_id: UUID) -> None:

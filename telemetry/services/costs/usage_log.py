@@ -7,7 +7,7 @@ a killed process loses what it took in within its last second.
 from __future__ import annotations
 
 import threading
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from decimal import Decimal
@@ -22,9 +22,10 @@ from memory.ports.live import announce_change
 from memory.ports.recorder import ModelCalled
 from memory.services.clock import now
 from memory.services.gathering import Gatherer, Gathering
-from telemetry.services.costs.limits import SORT, limits, spent
+from telemetry.services.costs.limits import SORT, Limit, limits, spent
 from telemetry.services.costs.periods import hour_of
 from telemetry.services.costs.prices import NOTHING, cost_of
+from telemetry.services.costs.reached import note_reached, take_turn
 
 KEYS: Final = UUID("6f2b0c58-3c5e-4f0e-9d57-0f6a6a1c1d2e")
 
@@ -59,9 +60,6 @@ ADD: Final = """
         unpriced_calls = u.unpriced_calls + excluded.unpriced_calls,
         estimated_calls = u.estimated_calls + excluded.estimated_calls
 """
-# Whoever adds an owner's costs takes turns, so that exactly one of them sees a limit reached.
-TURN: Final = "SELECT pg_advisory_xact_lock(hashtextextended('loci.usage.' || %s, 0))"
-
 
 class Key(NamedTuple):
     """What is added up in one row."""
@@ -157,23 +155,28 @@ class UsageLog(Gatherer[Sums]):
 
 
 def write_usage(rows: Mapping[UUID, Sums]) -> None:
-    """Add calls to the current owner's rows, and announce each budget whose limit they reach."""
+    """Add calls to the current owner's rows; announce each budget whose limit they reach, and note it for health."""
     owner_id, moment = current_owner(), now()
     sums = sorted(rows.values(), key=lambda one: one.key.order)
-    paid = any(one.cost for one in sums)
-    watched = [one for one in limits() if paid and (one.soft is not None or one.hard is not None)]
+    watched: Sequence[Limit] = ()
+    if any(one.cost for one in sums):
+        take_turn()
+        watched = limits()
+    before = spent(moment) if watched else None
     with connection.cursor() as cursor:
-        if watched:
-            cursor.execute(TURN, [str(owner_id)])
-        before = spent(moment) if watched else None
         cursor.execute(ADD, _columns(owner_id, sums))
     if before is None:
         return
     after = spent(moment)
-    for limit in watched:
-        reached = (one for one in (limit.soft, limit.hard) if one is not None)
-        if any(before.of(limit.place) < one <= after.of(limit.place) for one in reached):
-            announce_change(owner_id, SORT, str(limit.agent_id or ""), limit.version)
+    reached = [limit for limit in watched if _is_reached(limit, before.of(limit.place), after.of(limit.place))]
+    if reached:
+        note_reached(at=moment)
+    for limit in reached:
+        announce_change(owner_id, SORT, str(limit.agent_id or ""), limit.version)
+
+
+def _is_reached(limit: Limit, before: Decimal, after: Decimal) -> bool:
+    return any(before < one <= after for one in (limit.soft, limit.hard) if one is not None)
 
 
 def _columns(owner_id: UUID, sums: list[Sums]) -> dict[str, Any]:

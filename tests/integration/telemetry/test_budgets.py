@@ -45,7 +45,6 @@ from telemetry.services.costs.budgets import (
     remove_budget,
     set_budget,
 )
-from telemetry.services.costs.health import budgets_finding
 from tests.contract.providers.loopback_server import LoopbackServer, Received, Reply, Script, as_json
 from tests.integration.telemetry.providers import PRICES, configured, counted
 from tests.integration.telemetry.test_usage import call_for
@@ -339,20 +338,6 @@ class TestWarnings:
         agents = str(agent.agent_id)
         told = [("", 1), ("", 2), (agents, 1), (agents, 0)]
         assert heard == [(alice.owner_id, "budget", whose, version) for whose, version in told]
-
-    def test_health_counts_owners_and_names_none(self, alice: Actor, mallory: Actor, serve: Serve) -> None:
-        assert budgets_finding().status == "ok"
-        set_budget(actor=alice, draft=BudgetDraft(period="day", soft="0.001", hard="0.002"))
-        with chat(serve(talking)):
-            ask(mallory)
-            ask(alice)
-            assert (budgets_finding().status, "one owner" in budgets_finding().detail) == ("ok", True)
-            ask(alice)
-        found = budgets_finding()
-        assert (found.status, "used up for one owner" in found.detail) == ("degraded", True)
-        assert str(alice.owner_id) not in found.detail + found.remedy
-        spending.forget(alice.owner_id)
-        assert budgets_finding().detail == "No budget for models is known to be reached."
 
     def test_the_default_budget_holds_for_owners_without_one_of_the_month(self, alice: Actor, serve: Serve) -> None:
         with override_settings(BUDGET_SOFT=Decimal(1), BUDGET_HARD=Decimal(2)):
