@@ -6,7 +6,8 @@ import json
 from collections.abc import Awaitable, Callable, MutableMapping
 from typing import Any, Final
 
-from memory.ports.request_id import HEADER, accepted_request_id
+from config.request_ids import taken_id
+from memory.ports.request_id import HEADER
 
 Message = MutableMapping[str, Any]
 Receive = Callable[[], Awaitable[Message]]
@@ -77,7 +78,7 @@ class BodyLimit:
 async def _refuse(scope: Message, send: Send) -> None:
     given = dict(scope["headers"]).get(HEADER.lower().encode(), b"").decode("latin-1")
     headers = [
-        (HEADER.lower().encode(), accepted_request_id(given).encode()),
+        (HEADER.lower().encode(), taken_id(given).encode()),
         (b"content-type", b"application/problem+json"),
         (b"content-length", str(len(ANSWER)).encode()),
         (b"cache-control", b"no-store"),

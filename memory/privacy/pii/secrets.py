@@ -19,6 +19,8 @@ _PEM_BODY = re.compile(r"(?:\s{0,4}[A-Za-z0-9+/=]{16,})*")
 _KEY_PREFIX = re.compile(
     r"(?<![A-Za-z0-9_])(?:[sr]k_(?:live|test)_|sk-|gh[pousr]_|github_pat_|glpat-|xox[abeoprs]-|AIza|hf_|npm_|pypi-|shpat_)"
     r"[A-Za-z0-9_-]{16,}|(?<![A-Za-z0-9_])SG\.[A-Za-z0-9_-]{16,}\.[A-Za-z0-9_-]{16,}"
+    # Keys of agents and capabilities of the bus have a form of their own, whatever they are glued to.
+    r"|loci(?:_[0-9a-f]{8}|cap1)_[A-Za-z0-9_-]{16,}"
 )
 _KEY_LABELLED = re.compile(
     r"(?:(?:api|secret|access|auth|private|client)[\s_-]?(?:key|token|secret|schlüssel)|clé\s(?:d')?api|clave\s(?:de\s)?api"

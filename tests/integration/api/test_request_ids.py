@@ -60,6 +60,7 @@ REPLACED = {
     "account": "DE89370400440532013000",
     "address": "192.168.1.100",
     "key": "AKIAIOSFODNN7EXAMPLE",
+    "agent key": "loci_3f9a1c07_Qm7xV2dKp0sLz8RtYb4NwHc6JgEa1UfXiO5TvMk3qZr",
     "header twice": "one,two",
 }
 

@@ -56,6 +56,21 @@ def test_an_unannounced_length_is_counted(length: str | None) -> None:
     assert (sent[0]["status"], seen) == (413, b"123456")
 
 
+@pytest.mark.parametrize(
+    "given", [b"req-7", b"loci_3f9a1c07_Qm7xV2dKp0sLz8RtYb4NwHc6JgEa1UfXiO5TvMk3qZr"], ids=["plain", "key"]
+)
+def test_a_refusal_carries_the_id_of_the_request_unless_that_is_a_secret(given: bytes) -> None:
+    sent: list[Any] = []
+
+    async def send(message: Message) -> None:
+        sent.append(message)
+
+    headers = [(b"content-length", b"11"), (b"x-request-id", given)]
+    asyncio.run(BodyLimit(send, 10)({"type": "http", "headers": headers}, send, send))
+    told = dict(sent[0]["headers"])[b"x-request-id"]
+    assert told == given if given == b"req-7" else len(told) == 32 and given not in told
+
+
 def test_other_connections_pass() -> None:
     seen = []
 
