@@ -19,7 +19,8 @@ from memory.services.clock import now
 from memory.services.embedding import active_space
 from telemetry.models import RequestVector, TurnEvent
 from telemetry.services.coverage.cache import reports
-from telemetry.services.coverage.reporting import CoverageReport, ReportRequest, coverage_report
+from telemetry.services.coverage.parts import CoverageReport
+from telemetry.services.coverage.reporting import ReportRequest, coverage_report
 from telemetry.services.coverage.request_vectors import store_vectors
 from telemetry.services.turns.drafts import TurnDraft
 from telemetry.services.turns.recording import record_events

@@ -3,18 +3,30 @@ import { watch } from "./live.js";
 
 // Many turns in a row are one piece of news.
 const EASE_MS = 1000;
+// A large report is made anew only after some seconds; the server says so of one that is outdated.
+const LARGE_MS = 5000;
 
 let waiting = 0;
 
 watch("coverage", ({ version }) => {
-  if ((version && version <= shown()) || waiting) return;
+  if (version && version <= shown()) return;
+  lookAfter(EASE_MS, version);
+});
+lookAgain();
+
+function lookAfter(pause, version) {
+  if (waiting) return;
   waiting = window.setTimeout(async () => {
     waiting = 0;
-    if (!version && !(await hasChanged())) return;
-    if (isRead()) announce();
+    if (!version && !(await hasChanged())) lookAgain();
+    else if (isRead()) announce();
     else refresh();
-  }, EASE_MS);
-});
+  }, pause);
+}
+
+function lookAgain() {
+  if ("outdated" in report().dataset) lookAfter(LARGE_MS, 0);
+}
 
 document.addEventListener("click", async (event) => {
   if (event.target !== news()) return;
@@ -65,4 +77,5 @@ function announce() {
 async function refresh() {
   await window.htmx.ajax("GET", window.location.href, { target: "#coverage", swap: "outerHTML" });
   news().hidden = true;
+  lookAgain();
 }

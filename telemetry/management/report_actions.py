@@ -14,12 +14,11 @@ from memory.services.actors import Actor
 from telemetry.management.actions import ActionSpec, Options, Write
 from telemetry.management.arguments import id_of, up_to
 from telemetry.models import Stream
-from telemetry.services.coverage.parts import Cluster
+from telemetry.services.coverage.parts import Cluster, CoverageReport
 from telemetry.services.coverage.reporting import (
     DEFAULT_DAYS,
     DEFAULT_TOP_N,
     MOST_TOP_N,
-    CoverageReport,
     ReportRequest,
     coverage_report,
 )
@@ -41,6 +40,8 @@ def show_report(actor: Actor, options: Options, write: Write) -> None:
 
 def _lines(report: CoverageReport) -> Iterator[str]:
     since, until = report.window
+    if not report.enabled:
+        yield "TELEMETRY IS SWITCHED OFF (TELEMETRY_ENABLED): no turn events are kept. What is shown came before."
     if report.test_mode:
         yield "TEST MODE IS ON: events go to the test stream now."
     turns = counted(report.total_turns, "turn")

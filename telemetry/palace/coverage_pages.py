@@ -39,7 +39,7 @@ def report_page(request: HttpRequest, actor: Actor, frame: Frame) -> HttpRespons
         InvalidInput: days, agent or stream are none that there are.
     """
     state = state_of(request.GET)
-    report = coverage_report(actor=actor, request=state.request())
+    report = coverage_report(actor=actor, request=state.request(), live=True)
     if is_partial(request) and not report.pending and request.GET.get("known") == str(report.version):
         return HttpResponse(status=204)
     page, current = f"{frame.namespace}:coverage", now()
@@ -47,11 +47,15 @@ def report_page(request: HttpRequest, actor: Actor, frame: Frame) -> HttpRespons
     context: dict[str, Any] = {
         **report_view(report, state, f"{frame.namespace}:requests"),
         "state": state,
-        "enabled": settings.TELEMETRY_ENABLED,
+        "enabled": report.enabled,
         "test_mode": mode,
         "test_since": optional_moment(mode.since, current),
         "host": request.build_absolute_uri("/")[:-1],
-        "addresses": {"here": state.address(page), "csv": state.address(CSV_PAGE, format="csv")},
+        "addresses": {
+            "here": state.address(page),
+            "all": replace(state, agent="").address(page),
+            "csv": state.address(CSV_PAGE, format="csv"),
+        },
         "streams": _streams(state, report.stream, page, testing=mode.enabled),
     }
     if is_partial(request):

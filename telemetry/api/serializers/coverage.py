@@ -124,6 +124,10 @@ class CoverageReportSerializer(serializers.Serializer[Any]):
     pending = serializers.BooleanField(help_text="Whether vectors of requests are still being made.")
     pending_requests = serializers.IntegerField(help_text="How many different requests have none.")
     degraded = serializers.CharField(help_text="The code of why vectors cannot be made now; else empty.")
+    enabled = serializers.BooleanField(
+        help_text="Whether turn events are kept in this installation; else the report is of those that came before."
+    )
+    as_of = serializers.DateTimeField(help_text="When it was made.")
     pareto = BarSerializer(many=True)
     trend = DaySerializer(many=True)
     next_spoke = NextSpokeSerializer(allow_null=True)

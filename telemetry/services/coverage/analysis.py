@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from typing import Final
 from uuid import UUID
 
@@ -31,6 +31,12 @@ class Analysis:
     turns: Turns
     groups: Groups
     missing: int
+
+    @property
+    def size(self) -> int:
+        """Give about how many bytes it takes."""
+        held = (getattr(part, one.name) for part in (self.turns, self.groups) for one in fields(part))
+        return sum(one.nbytes for one in held if isinstance(one, np.ndarray))
 
     def key(self, cluster_place: int) -> str:
         """Name a cluster so that the same rows give the same name, and later ones mostly do.
@@ -76,8 +82,22 @@ class Analysis:
         return int(found[0]) if len(found) else None
 
 
-def analyse(window: Window, reach: Reach) -> Analysis:
-    """Group the current owner's turns of a window: three statements, or two where there are no vectors.
+@dataclass(frozen=True, slots=True)
+class Loaded:
+    """What is read for an analysis.
+
+    Attributes:
+        turns, found: the turns, and their different requests.
+        vectors: of the latter, None where there are none.
+    """
+
+    turns: Turns
+    found: Distinct
+    vectors: StoredVectors | None
+
+
+def load(window: Window, reach: Reach) -> Loaded:
+    """Read the current owner's turns of a window: three statements, or two where there are no vectors.
 
     Args:
         window: which turns.
@@ -85,14 +105,18 @@ def analyse(window: Window, reach: Reach) -> Analysis:
     """
     turns = load_turns(window)
     found = distinct(turns.requests)
+    if reach.space is None or not len(found.requests):
+        return Loaded(turns, found, None)
+    vectors = load_vectors(window, turns, found, space_id=reach.space.pk, width=reach.space.dimension)
+    return Loaded(turns, found, vectors)
+
+
+def analyse(loaded: Loaded) -> Analysis:
+    """Group turns; asks no database, and takes seconds for many."""
+    turns, found, vectors = loaded.turns, loaded.found, loaded.vectors
     labels = np.full(len(found.requests), NONE, dtype=np.int64)
     missing = len(found.requests)
-    if reach.space is not None and missing:
-        vectors = load_vectors(window, turns, found, space_id=reach.space.pk, width=reach.space.dimension)
+    if vectors is not None:
         missing = vectors.missing
-        labels[: len(vectors)] = _labels(vectors, found)
+        labels[: len(vectors)] = cluster(vectors, found.weights[: len(vectors)])
     return Analysis(turns, group(turns, found, labels), missing)
-
-
-def _labels(vectors: StoredVectors, found: Distinct) -> np.ndarray:
-    return cluster(vectors, found.weights[: len(vectors)])

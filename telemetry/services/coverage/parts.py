@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass
 from datetime import datetime
+from typing import Final
 
 import numpy as np
 
@@ -12,12 +13,16 @@ from telemetry.coverage.hint import Figures, decision_hint
 from telemetry.coverage.next_spoke import next_spoke
 from telemetry.coverage.pareto import Slice, pareto
 from telemetry.coverage.trend import Day, trend
-from telemetry.coverage.turns import Turns, rate, spokes_of
+from telemetry.coverage.turns import Turns, most_frequent, rate, spokes_of
 from telemetry.services.coverage.analysis import Analysis
+from telemetry.services.coverage.cache import Made
 from telemetry.services.coverage.rows import Window
 from telemetry.services.coverage.samples import Texts, texts_of
 
-OTHERS = "All others"
+OTHERS: Final = "All others"
+FURTHER: Final = "… further spokes"
+"""Stands for the spokes beyond the first 100. No spoke has this name: one form knows no such sign."""
+BYTES_OF_CLUSTER: Final = 4_096
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,12 +103,14 @@ class CoverageReport:
         clusters: by fallback rate, then by turns.
         cluster_count: how many there are in all, `fallback_clusters` of them with a fallback.
         top_failures: clusters with turns that failed although a real spoke had taken them, most such turns first.
-        coverage_by_spoke: by name, the most turns first.
+        coverage_by_spoke: by name, the most turns first; what lies beyond the first 100 together under `FURTHER`.
         decision_hint: what the numbers say about the next step.
         window_days, window: how many days, and from when to when.
         stream: `live` or `test`; `test_mode` says whether events go to the latter now.
         pending: whether vectors are still to be made, of `pending_requests` different requests.
         degraded: the code of why vectors cannot be made now; blank where they can.
+        enabled: whether turn events are kept; else the report is of those that came before.
+        as_of: when it was made; `outdated` where turns came or went since.
         pareto, trend, next_spoke: bars by fallbacks, days, and the gain of one more spoke.
         version: of the events; it rises whenever another report would come out.
     """
@@ -124,10 +131,18 @@ class CoverageReport:
     pending: bool
     pending_requests: int
     degraded: str
+    enabled: bool
+    as_of: datetime
+    outdated: bool
     pareto: tuple[Bar, ...]
     trend: tuple[Day, ...]
     next_spoke: NextSpoke | None
     version: int
+
+    @property
+    def size(self) -> int:
+        """Give about how many bytes its texts and numbers take."""
+        return BYTES_OF_CLUSTER * (1 + len(self.clusters) + len(self.top_failures) + len(self.coverage_by_spoke))
 
     @property
     def since(self) -> datetime:
@@ -141,7 +156,7 @@ class CoverageReport:
 
 
 def assembled(
-    analysis: Analysis, *, window: Window, days: int, top_n: int, test_mode: bool, version: int, degraded: str
+    analysis: Analysis, *, window: Window, days: int, top_n: int, test_mode: bool, made: Made, at: datetime
 ) -> CoverageReport:
     """Put a report together; one statement, for the texts that it shows.
 
@@ -150,8 +165,8 @@ def assembled(
         window: which turns they are, of how many `days`.
         top_n: how many clusters, bars and failures are listed.
         test_mode: whether test mode is on.
-        version: of the events.
-        degraded: the code of why vectors cannot be made now.
+        made: what it is made of.
+        at: the present moment.
     """
     turns, groups = analysis.turns, analysis.groups
     total, fallbacks = len(turns), int(groups.fallbacks.sum())
@@ -178,15 +193,18 @@ def assembled(
         window=(window.since, window.until),
         stream=window.stream,
         test_mode=test_mode,
-        pending=analysis.missing > 0 and not degraded,
+        pending=analysis.missing > 0 and not made.degraded,
         pending_requests=analysis.missing,
-        degraded=degraded,
+        degraded=made.degraded,
+        enabled=made.enabled,
+        as_of=at,
+        outdated=False,
         pareto=tuple(_bar(analysis, bar, texts) for bar in bars),
         trend=trend(turns, since=window.since, until=window.until),
         next_spoke=None
         if gain is None
         else NextSpoke(analysis.key(gain.cluster), texts[gain.cluster].label, gain.covers, gain.fallback_rate_after),
-        version=version,
+        version=made.version,
     )
 
 
@@ -228,17 +246,17 @@ def _by_spoke(turns: Turns) -> dict[str, SpokeCoverage]:
     size = len(turns.spoke_names)
     counts = np.bincount(turns.spokes, minlength=size)
     failures = np.bincount(turns.spokes[turns.failed], minlength=size)
+    named, further = most_frequent(counts)
     # Two names can look the same with personal data covered.
-    summed: dict[str, tuple[int, int, bool]] = {}
-    for place, spoke in enumerate(turns.spoke_names):
-        count, failed, falls_back = summed.get(spoke.name, (0, 0, False))
-        summed[spoke.name] = (
-            count + int(counts[place]),
-            failed + int(failures[place]),
-            falls_back or spoke.is_fallback,
-        )
-    ordered = sorted(summed.items(), key=lambda entry: (-entry[1][0], entry[0]))
-    return {
-        name: SpokeCoverage(count, failed, rate(failed, count), rate(count, len(turns)), falls_back)
-        for name, (count, failed, falls_back) in ordered
-    }
+    same: dict[str, list[int]] = {}
+    for place in named:
+        same.setdefault(turns.spoke_names[place].name, []).append(place)
+
+    def covered(places: list[int]) -> SpokeCoverage:
+        count, failed = int(counts[places].sum()), int(failures[places].sum())
+        falls_back = any(turns.spoke_names[place].is_fallback for place in places)
+        return SpokeCoverage(count, failed, rate(failed, count), rate(count, len(turns)), falls_back)
+
+    shown = {name: covered(places) for name, places in same.items()}
+    ordered = dict(sorted(shown.items(), key=lambda entry: (-entry[1].count, entry[0])))
+    return {**ordered, FURTHER: covered(further)} if further else ordered

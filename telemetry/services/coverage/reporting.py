@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 import time
+from collections.abc import Hashable
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
 from typing import Final
@@ -11,6 +12,7 @@ from uuid import UUID
 
 import numpy as np
 from django.conf import settings
+from django.db import connection
 
 from memory.errors import EmbedderUnavailable, InvalidInput
 from memory.models import owner_scope
@@ -20,7 +22,7 @@ from memory.services.clock import now
 from memory.services.embedding import active_space
 from telemetry.models import Stream, TelemetryState, TurnEvent
 from telemetry.services.asked import require_agents, require_days
-from telemetry.services.coverage.analysis import Analysis, analyse
+from telemetry.services.coverage.analysis import Analysis, analyse, load
 from telemetry.services.coverage.cache import Made, reports
 from telemetry.services.coverage.parts import CoverageReport, assembled
 from telemetry.services.coverage.request_vectors import (
@@ -38,13 +40,14 @@ from telemetry.services.turns.events import ShownEvent, shown_events
 from telemetry.services.turns.recording import flush
 from telemetry.services.turns.state import shown_stream, state
 
-__all__ = ["CoverageReport", "ReportRequest", "cluster_events", "coverage_report"]
-
 logger = logging.getLogger(__name__)
 
 DEFAULT_DAYS: Final = 14
 DEFAULT_TOP_N: Final = 20
 MOST_TOP_N: Final = 100
+MANY_TURNS: Final = 20_000
+"""A report of more takes so long that it is not made anew for every change that an open page hears of."""
+RECENT: Final = timedelta(seconds=5)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -76,7 +79,7 @@ class _Ground:
     test_mode: bool
 
 
-def coverage_report(*, actor: Actor, request: ReportRequest) -> CoverageReport:
+def coverage_report(*, actor: Actor, request: ReportRequest, live: bool = False) -> CoverageReport:
     """Make the coverage report of an owner, or give the one that this process made of the same events.
 
     Requests are grouped by what was asked as far as they have vectors, and else by their spokes. At most 64 missing
@@ -85,6 +88,8 @@ def coverage_report(*, actor: Actor, request: ReportRequest) -> CoverageReport:
     Args:
         actor: who asks; it needs `telemetry:read`, and sees the turns of all of the owner's agents.
         request: which report.
+        live: whether it is for a page that asks again when something changes. It gets a report of more than 20,000
+            turns that was made less than five seconds ago as it is, `outdated` where turns came or went since.
 
     Raises:
         PermissionRefused: the permission is missing.
@@ -94,9 +99,9 @@ def coverage_report(*, actor: Actor, request: ReportRequest) -> CoverageReport:
     actor.require(Permission.TELEMETRY_READ)
     wanted = _checked(request)
     flush()
-    report, there = _report(actor, wanted)
+    report, there = _report(actor, wanted, live=live)
     if report.pending and report.pending_requests <= AT_ONCE and there.in_process and _filled(actor.owner_id):
-        report, _ = _report(actor, wanted)
+        report, _ = _report(actor, wanted, live=False)
     if is_recorded(actor):
         with owner_scope(actor.owner_id):
             record_read(actor=actor, sort="coverage", count=len(report.clusters), at=now())
@@ -125,11 +130,13 @@ def cluster_events(
     actor.require(Permission.TELEMETRY_READ)
     wanted = _checked(request)
     with owner_scope(actor.owner_id):
-        analysis = _analysis(actor.owner_id, _ground(wanted))
-        members = analysis.groups.members(analysis.place(key))
-        if after is not None:
-            members = members[_later(analysis, members, after) :]
-        ids = [uuid_of(analysis.turns.ids[place]) for place in members[:size]]
+        ground = _ground(wanted)
+    analysis = _analysis(actor.owner_id, ground)
+    members = analysis.groups.members(analysis.place(key))
+    if after is not None:
+        members = members[_later(analysis, members, after) :]
+    ids = [uuid_of(analysis.turns.ids[place]) for place in members[:size]]
+    with owner_scope(actor.owner_id):
         rows = TurnEvent.objects.filter(pk__in=ids).order_by("-occurred_at", "-pk")
         return shown_events(list(rows))
 
@@ -161,26 +168,41 @@ def _agent_id(given: UUID | str | None) -> UUID | None:
         raise InvalidInput("'agent' is the id of an agent.", code="id.invalid", field="agent") from error
 
 
-def _report(actor: Actor, request: ReportRequest) -> tuple[CoverageReport, Reach]:
-    with owner_scope(actor.owner_id):
+def _report(actor: Actor, request: ReportRequest, *, live: bool) -> tuple[CoverageReport, Reach]:
+    owner_id = actor.owner_id
+    with owner_scope(owner_id):
         ground = _ground(request)
-        asked = (ground.window, request.top_n)
-        report: CoverageReport | None = reports.get(actor.owner_id, asked, ground.made)
-        if report is None:
-            analysis = _analysis(actor.owner_id, ground)
+    asked = (ground.window, request.top_n)
+
+    def make() -> tuple[CoverageReport, int]:
+        analysis = _analysis(owner_id, ground)
+        with owner_scope(owner_id):
             report = assembled(
                 analysis,
                 window=ground.window,
                 days=request.days,
                 top_n=request.top_n,
                 test_mode=ground.test_mode,
-                version=ground.made.version,
-                degraded=ground.reach.degraded,
+                made=ground.made,
+                at=now(),
             )
-            reports.put(actor.owner_id, asked, ground.made, report)
-        if report.pending:
+        return report, report.size
+
+    report = _recent(owner_id, asked, ground.made) if live else None
+    if report is None:
+        report = reports.take(owner_id, asked, ground.made, make)
+    if report.pending:
+        with owner_scope(owner_id):
             call_for_vectors()
-        return report, ground.reach
+    return report, ground.reach
+
+
+def _recent(owner_id: UUID, asked: Hashable, made: Made) -> CoverageReport | None:
+    """Give a large report that was made a moment ago, and say of it whether another would come out now."""
+    last: CoverageReport | None = reports.last(owner_id, asked)
+    if last is None or last.total_turns <= MANY_TURNS or not timedelta(0) <= now() - last.as_of < RECENT:
+        return None
+    return last if last.version == made.version else replace(last, outdated=True)
 
 
 def _ground(request: ReportRequest) -> _Ground:
@@ -195,7 +217,8 @@ def _ground(request: ReportRequest) -> _Ground:
         agent_id=request.agent if isinstance(request.agent, UUID) else None,
     )
     there = reach()
-    made = Made(_version(found), there.space.pk if there.space is not None else None, there.degraded)
+    space_id = there.space.pk if there.space is not None else None
+    made = Made(_version(found), space_id, there.degraded, settings.TELEMETRY_ENABLED)
     return _Ground(window, made, there, found is not None and found.test_mode)
 
 
@@ -214,10 +237,18 @@ def _version(found: TelemetryState | None) -> int:
 
 
 def _analysis(owner_id: UUID, ground: _Ground) -> Analysis:
-    found: Analysis | None = reports.get(owner_id, ground.window, ground.made)
-    if found is None:
-        found = analyse(ground.window, ground.reach)
-        reports.put(owner_id, ground.window, ground.made, found)
+    """Group the turns of a window, after the transaction in which they are read: that takes seconds for many."""
+
+    def make() -> tuple[Analysis, int]:
+        with owner_scope(owner_id):
+            loaded = load(ground.window, ground.reach)
+        if len(loaded.turns) > MANY_TURNS and not connection.in_atomic_block:
+            # Others can use it meanwhile.
+            connection.close()
+        made = analyse(loaded)
+        return made, made.size
+
+    found: Analysis = reports.take(owner_id, ground.window, ground.made, make)
     return found
 
 

@@ -15,17 +15,19 @@ from django.conf import settings
 from django.db import connection
 
 from memory.crypto.keyring import keyring
-from memory.errors import EmbedderUnavailable
+from memory.errors import BudgetExceeded, EmbedderUnavailable
 from memory.ids import new_id
 from memory.models import DueWork, EmbeddingSpace, SpaceState, current_owner, owner_scope
-from memory.ports.outbound import on_behalf_of
+from memory.ports.allowance import Intended, require_allowance
+from memory.ports.outbound import EMBEDDING, on_behalf_of
 from memory.providers.composition import embedder
 from memory.providers.misconfigured import ProviderMisconfigured
 from memory.services.clock import now
 from memory.services.embedding import active_space
 from memory.services.legible import legible
 from memory.text.vectors import vector_text
-from telemetry.models import RequestVector, TurnEvent
+from telemetry.models import BudgetPeriod, RequestVector, TurnEvent
+from telemetry.services.costs.periods import period_of
 from telemetry.services.turns.request_text import embeddable
 from telemetry.services.turns.state import locked_state, save_changed
 
@@ -83,7 +85,10 @@ class Reach:
 
 
 def reach() -> Reach:
-    """Tell which vectors can be used and made, without asking a model; one statement at most."""
+    """Tell which vectors of the current owner can be used and made, without asking a model.
+
+    One statement at most, and a look at the budgets every few seconds where the model costs.
+    """
     if settings.EMBEDDING_PROVIDER == "none":
         return Reach(None, "embedder.none")
     try:
@@ -94,6 +99,14 @@ def reach() -> Reach:
     space = EmbeddingSpace.objects.filter(state=SpaceState.ACTIVE).first()
     if space is not None and (space.provider, space.model) != (model.provider, model.model):
         return Reach(None, "embedder.other_space")
+    try:
+        require_allowance(
+            Intended(
+                owner_id=current_owner(), agent_id=None, kind=EMBEDDING, provider=model.provider, model=model.model
+            )
+        )
+    except BudgetExceeded as error:
+        return Reach(space, error.machine_code, here)
     failing = model.state().status == "failing"
     return Reach(space, EmbedderUnavailable.code if failing else "", here)
 
@@ -107,19 +120,22 @@ def fill_vectors(*, owner_id: UUID, at: datetime) -> tuple[int, datetime | None]
 
     Returns:
         How many were made, and when to go on: at once while there are more, in five minutes while the embedder is
-        unavailable.
+        unavailable, and when the next day begins (UTC) where a budget is used up, which may begin anew then.
     """
     if settings.EMBEDDING_PROVIDER == "none":
         return 0, None
     deadline = time.monotonic() + MOST_SECONDS
     made, again = 0, None
     try:
-        space = active_space()
+        with on_behalf_of(owner_id, COMPONENT):
+            space = active_space()
         while waiting := missing_events(owner_id, space, most=LOOKED_FOR):
             made += make_vectors(owner_id, space, waiting, deadline=deadline)
             if time.monotonic() >= deadline:
                 again = at
                 break
+    except BudgetExceeded:
+        again = period_of(BudgetPeriod.DAY, at).ends
     except EmbedderUnavailable as error:
         logger.warning("vectors of requests wait: %s", error.machine_code)
         again = at + AGAIN
@@ -131,6 +147,11 @@ def fill_vectors(*, owner_id: UUID, at: datetime) -> tuple[int, datetime | None]
 def call_for_vectors() -> None:
     """Let a worker make the current owner's missing vectors, unless one has been called for that already."""
     DueWork.objects.bulk_create([DueWork(owner_id=current_owner(), job=JOB, due_at=now())], ignore_conflicts=True)
+
+
+def try_again(*, at: datetime) -> None:
+    """Let a worker try at once what the budget forbade, since the budget has changed; within the owner's scope."""
+    DueWork.objects.filter(owner_id=current_owner(), job=JOB, due_at__gt=at).update(due_at=at)
 
 
 def missing_events(owner_id: UUID, space: EmbeddingSpace, *, most: int) -> list[UUID]:

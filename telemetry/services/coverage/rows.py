@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from functools import cached_property
 from typing import Any, Final
 from uuid import UUID
 
@@ -20,7 +21,7 @@ from memory.models import current_owner
 from memory.privacy.masking import masked_value
 from memory.services.legible import UNREADABLE, legible
 from telemetry.coverage.clusters import NONE
-from telemetry.coverage.turns import Distinct, Numbers, SpokeName, Turns
+from telemetry.coverage.turns import Distinct, NamedSpoke, Numbers, Turns
 from telemetry.models import RequestVector, Spoke, TurnEvent
 
 MOST_VECTOR_BYTES: Final = 256 * 1024 * 1024
@@ -113,8 +114,10 @@ class StoredVectors:
 def load_turns(window: Window) -> Turns:
     """Load the current owner's turns, newest first: one statement for them and one for the names of their spokes."""
     rows = _copied(TURNS, _parameters(window), _TURN)
-    ids, places = np.unique(rows["spoke"], return_inverse=True)
-    names = _spoke_names([uuid_of(one) for one in ids])
+    names = _spoke_names([uuid_of(one) for one in np.unique(rows["spoke"])])
+    # A spoke goes with its last turn, so turns whose spoke has gone between the two statements have gone too.
+    rows = rows[np.isin(rows["spoke"], np.array([one.id.bytes for one in names], dtype="S16"))]
+    _, places = np.unique(rows["spoke"], return_inverse=True)
     return Turns(
         ids=rows["id"],
         at=rows["at"].astype(np.int64) + _FROM_1970,
@@ -159,11 +162,23 @@ def uuid_of(written: bytes) -> UUID:
     return UUID(bytes=bytes(written).ljust(16, b"\0"))
 
 
-def _spoke_names(ids: list[UUID]) -> tuple[SpokeName, ...]:
+class _StoredSpoke:
+    """A spoke whose name is opened and covered when it is first shown: of many, that takes longer than all else."""
+
+    def __init__(self, row: Spoke) -> None:
+        self.id: UUID = row.pk
+        self.is_fallback: bool = row.is_fallback
+        self._row = row
+
+    @cached_property
+    def name(self) -> str:
+        shown: str = masked_value(legible(self._row, "name") or UNREADABLE)
+        return shown
+
+
+def _spoke_names(ids: list[UUID]) -> tuple[NamedSpoke, ...]:
     rows = {row.pk: row for row in Spoke.objects.filter(pk__in=ids)} if ids else {}
-    return tuple(
-        SpokeName(one, masked_value(legible(rows[one], "name") or UNREADABLE), rows[one].is_fallback) for one in ids
-    )
+    return tuple(_StoredSpoke(rows[one]) for one in ids if one in rows)
 
 
 def _parameters(window: Window) -> dict[str, Any]:

@@ -20,7 +20,7 @@ from django.test import override_settings
 
 from config.settings.prices import Price
 from memory.errors import BudgetExceeded, Conflict, EmbedderUnavailable, InvalidInput, NotFound, PermissionRefused
-from memory.models import ExtractionFailure, Memory, RunState, RunTrigger, owner_scope
+from memory.models import DueWork, ExtractionFailure, Memory, RunState, RunTrigger, owner_scope
 from memory.ports import ChatMessage
 from memory.ports.live import add_announcer
 from memory.ports.outbound import on_behalf_of
@@ -32,11 +32,13 @@ from memory.services.clock import now, set_clock
 from memory.services.consolidation.groups import Group
 from memory.services.consolidation.runner import run_consolidation
 from memory.services.drafts import Draft
+from memory.services.due_work import run_due_work
 from memory.services.profiles import change_profile
 from memory.services.questions import RecallRequest
 from memory.services.recall import recall
 from memory.services.remember import remember
 from memory.services.settings import change_settings
+from telemetry.metrics.counting import counted_here
 from telemetry.services.costs import spending
 from telemetry.services.costs.budgets import (
     BudgetDraft,
@@ -45,6 +47,10 @@ from telemetry.services.costs.budgets import (
     remove_budget,
     set_budget,
 )
+from telemetry.services.coverage.reporting import ReportRequest, coverage_report
+from telemetry.services.coverage.request_vectors import JOB, fill_vectors
+from telemetry.services.turns.drafts import TurnDraft
+from telemetry.services.turns.recording import record_events
 from tests.contract.providers.loopback_server import LoopbackServer, Received, Reply, Script, as_json
 from tests.integration.telemetry.providers import PRICES, configured, counted
 from tests.integration.telemetry.test_usage import call_for
@@ -106,6 +112,11 @@ def ask(actor: Actor) -> None:
         composition.language_model().complete(PROMPT, component="test")
 
 
+def refusals() -> float:
+    """Count the calls of language models that a budget has forbidden to this process."""
+    return counted_here().get_sample_value("loci_budget_refusals_total", {"kind": "llm"}) or 0.0
+
+
 def chat(server: LoopbackServer, **values: Any) -> Any:
     chosen = {"LLM_BASE_URL": server.address, "LLM_MODEL": "chat", "MODEL_PRICES": {"chat": Price(input=Decimal(1))}}
     return configured(**{**chosen, **values})
@@ -114,6 +125,7 @@ def chat(server: LoopbackServer, **values: Any) -> Any:
 class TestStop:
     def test_from_the_hard_limit_on_no_model_is_asked_that_costs(self, alice: Actor, serve: Serve) -> None:
         set_budget(actor=alice, draft=BudgetDraft(period="month", hard="0.0025"))
+        before = refusals()
         server = serve(talking)
         with chat(server):
             for _ in range(3):
@@ -122,6 +134,7 @@ class TestStop:
                 ask(alice)
         assert len(server.received) == 3
         assert caught.value.machine_code == "budget.exceeded"
+        assert refusals() == before + 1
         assert caught.value.details["period"] == "month"
         assert (list_budgets(actor=alice)[0].spent, list_budgets(actor=alice)[0].state) == (
             Decimal("0.003"), "hard",
@@ -262,6 +275,30 @@ class TestCallersGoOn:
         assert not any(code.endswith(".unavailable") for code in answer.degraded)
         assert len(server.received) == asked
         assert stored.vector_pending
+
+    def test_the_coverage_report_groups_by_spokes_says_why_and_is_tried_next_day(
+        self, alice: Actor, serve: Serve, clock: SetClock
+    ) -> None:
+        server = serve(counted)
+        set_budget(actor=alice, draft=BudgetDraft(period="day", hard=0))
+        record_events(actor=alice, events=[TurnDraft(request="book a table"), TurnDraft(request="rent a car")])
+        with configured(
+            EMBEDDING_PROVIDER="openai", EMBEDDING_BASE_URL=server.address, EMBEDDING_MODEL="paid", MODEL_PRICES=PRICES
+        ):
+            report = coverage_report(actor=alice, request=ReportRequest())
+            assert (report.degraded, report.pending, report.pending_requests) == ("budget.exceeded", False, 2)
+            assert [one.by_vector for one in report.clusters] == [False]
+            midnight = datetime(2026, 4, 1, tzinfo=UTC)
+            assert fill_vectors(owner_id=alice.owner_id, at=now()) == (0, midnight)
+            assert server.received == []
+            # A worker that was called before it was used up comes back at once when the budget is changed.
+            with owner_scope(alice.owner_id):
+                DueWork.objects.create(owner_id=alice.owner_id, job=JOB, due_at=midnight)
+            set_budget(actor=alice, draft=BudgetDraft(period="day", hard=1))
+            assert DueWork.objects.get(job=JOB).due_at == clock.at
+            assert run_due_work()[JOB] == 2
+            report = coverage_report(actor=alice, request=ReportRequest())
+            assert (report.degraded, report.pending_requests) == ("", 0)
 
     def test_a_run_of_consolidation_ends_cleanly_says_why_and_burns_no_attempt(
         self, alice: Actor, serve: Serve

@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 from django.core.management import CommandError, call_command
+from django.test import override_settings
 
 from memory.ids import new_id
 from memory.services.actors import Actor
@@ -156,6 +157,10 @@ class TestCommand:
         lines = run("report", "--owner", "alice")
         assert "TEST MODE IS ON" in lines
         assert "0 turns of the test stream" in lines
+        with override_settings(TELEMETRY_ENABLED=False):
+            assert "TELEMETRY IS SWITCHED OFF" in run("report", "--owner", "alice")
+            assert json.loads(run("report", "--owner", "alice", "--json"))["enabled"] is False
+        assert "SWITCHED OFF" not in run("report", "--owner", "alice")
         lines = run("report", "--owner", "alice", "--stream", "live", "--top-n", "1", "--days", "30")
         assert "and 2 more clusters" in lines
         agent, _ = make_agent(alice)
