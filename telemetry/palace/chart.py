@@ -150,7 +150,7 @@ def trend(days: Sequence[tuple[str, float | None]]) -> Trend:
     ceiling = next(top for top in TREND_TOPS if highest <= top)
     base = TREND_HEIGHT - TREND_FOOT
     placed = [
-        None if rate is None else Point(_percent(_middle(at, len(days))), _rate_y(rate, ceiling), name)
+        None if rate is None else Point(percent(_middle(at, len(days))), _rate_y(rate, ceiling), name)
         for at, (name, rate) in enumerate(days)
     ]
     return Trend(
@@ -166,8 +166,27 @@ def trend(days: Sequence[tuple[str, float | None]]) -> Trend:
             for one, other in pairwise(placed)
             if one is not None and other is not None
         ],
-        dates=_dates([name for name, _ in days]),
+        dates=named_dates([name for name, _ in days]),
     )
+
+
+def named_dates(names: Sequence[str]) -> list[Dated]:
+    """Name the first and the last day and a few evenly between them.
+
+    Args:
+        names: of all days, oldest first.
+    """
+    if not names:
+        return []
+    last = len(names) - 1
+    places = sorted({round(last * part / (MOST_DATES - 1)) for part in range(MOST_DATES)})
+    anchors = {0: "start", last: "end" if last else "start"}
+    return [Dated(percent(_middle(at, len(names))), names[at], anchors.get(at, "middle")) for at in places]
+
+
+def percent(part: float) -> str:
+    """Write a part of one as a length, to two decimal places."""
+    return f"{100 * part:.2f}%"
 
 
 def _row(bar: Share, place: int) -> Row:
@@ -179,29 +198,19 @@ def _row(bar: Share, place: int) -> Row:
         label_top=top + 1,
         text_y=top + 15,
         bar_top=top + BAR_TOP,
-        width=_percent(bar.share),
-        point_x=_percent(min(bar.cumulative, 1.0)),
+        width=percent(bar.share),
+        point_x=percent(min(bar.cumulative, 1.0)),
         point_y=top + BAR_TOP + BAR_HEIGHT / 2,
     )
 
 
 def _tick(value: float) -> Tick:
     anchor = "start" if value == 0 else "end" if value == 1 else "middle"
-    return Tick(_percent(value), f"{100 * value:.0f} %", anchor, value == VITAL)
+    return Tick(percent(value), f"{100 * value:.0f} %", anchor, value == VITAL)
 
 
 def _joined(points: Iterable[tuple[str, float]]) -> list[Segment]:
     return [Segment(one[0], one[1], other[0], other[1]) for one, other in pairwise(points)]
-
-
-def _dates(names: list[str]) -> list[Dated]:
-    """Name the first and the last day and a few evenly between them."""
-    if not names:
-        return []
-    last = len(names) - 1
-    places = sorted({round(last * part / (MOST_DATES - 1)) for part in range(MOST_DATES)})
-    anchors = {0: "start", last: "end" if last else "start"}
-    return [Dated(_percent(_middle(at, len(names))), names[at], anchors.get(at, "middle")) for at in places]
 
 
 def _middle(at: int, many: int) -> float:
@@ -210,7 +219,3 @@ def _middle(at: int, many: int) -> float:
 
 def _rate_y(rate: float, ceiling: float) -> float:
     return round(TREND_TOP + (1 - rate / ceiling) * (TREND_HEIGHT - TREND_FOOT - TREND_TOP), 1)
-
-
-def _percent(part: float) -> str:
-    return f"{100 * part:.2f}%"

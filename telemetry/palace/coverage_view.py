@@ -126,10 +126,6 @@ def _next_spoke(report: CoverageReport) -> str:
     return f"One more spoke, for requests like “{gain.label}”, would cover {times} and leave a fallback rate of {left}."
 
 
-def _share(bar: Bar) -> chart.Share:
-    return chart.Share(bar.label, f"{bar.fallback_count:,} · {percent(bar.share)}", bar.share, bar.cumulative)
-
-
 def _bar(bar: Bar, cluster: Cluster | None, address: str) -> BarView:
     return BarView(
         label=bar.label,

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 from django.core.management import get_commands
-from django.urls import URLPattern, URLResolver, get_resolver
+from django.urls import Resolver404, URLPattern, URLResolver, get_resolver, resolve
 
 from config.settings.chosen import env
 from memory.management.commands import errors_reference, settings_reference
@@ -25,6 +25,8 @@ LINK = re.compile(r"(?<!!)\[[^\]]*\]\(([^)\s]+)\)")
 HEADING = re.compile(r"^#+ (.+)$", re.MULTILINE)
 CODE_BLOCK = re.compile(r"^```.*?^```", re.MULTILINE | re.DOTALL)
 API = "api/v1/"
+EXAMPLE = re.compile(r"\$LOCI/([^\s\"'?`)]*)")
+VARIABLE = re.compile(r"\$\{?[A-Z_]+\}?")
 DECISION_PARTS = ("## Context", "## Decision", "## Consequences", "## What would change our mind")
 
 
@@ -87,6 +89,18 @@ def endpoints() -> Iterator[str]:
                 yield "/" + re.sub(r"<[^>]+>", "{}", prefix + str(pattern.pattern)).rstrip("/")
 
     yield from walk(get_resolver().url_patterns, "")
+
+
+@pytest.mark.parametrize("page", sorted((DOCS / "how-to").glob("*.md")), ids=lambda page: page.stem)
+def test_addresses_of_examples_lead_somewhere(page: Path) -> None:
+    for written in EXAMPLE.findall(text(page)):
+        path = VARIABLE.sub("018f0000-0000-7000-8000-000000000000", written)
+        try:
+            resolve(f"/{API}{path}")
+        except Resolver404:
+            pytest.fail(f"$LOCI/{written} is no address")
+    for base in re.findall(r"export LOCI=(\S+)", text(page)):
+        assert base.endswith(f"/{API.rstrip('/')}")
 
 
 def test_every_endpoint_is_documented() -> None:
