@@ -115,8 +115,17 @@ def _count_costs() -> None:
 def _open_pages() -> None:
     """Name the pages in the navigation of the palace and on the front page of the admin."""
     from memory.admin.pages import AdminPage, add_page
+    from memory.palace.notices import Notice
+    from memory.palace.notices import add_notice as add_palace_notice
     from memory.palace.sections import Section, add_section
+    from memory.services.actors import Actor
 
+    def test_mode_in_palace(actor: Actor) -> Notice | None:
+        from telemetry.palace.notices import test_mode_notice
+
+        return test_mode_notice(actor)
+
+    add_palace_notice(test_mode_in_palace)
     add_section(Section("Telemetry", "telemetry:index", namespace="telemetry"))
     meaning = "What your agents are asked, and whether a part of them fits."
     add_page(AdminPage("Coverage", "telemetry-admin:coverage", meaning))

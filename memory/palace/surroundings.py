@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import logging
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, Final
 
 from django.http import HttpRequest
 
 from memory.errors import KeysUnavailable
+from memory.palace.notices import notices
 from memory.palace.presenters import Card, cards_with
 from memory.providers.composition import embedder
 from memory.services.actors import Actor
@@ -74,7 +76,7 @@ def _numbers(counts: dict[str, int]) -> list[str]:
 
 
 def surroundings(request: HttpRequest, actor: Actor) -> dict[str, Any]:
-    """Give what the frame of a page shows, as plain values."""
+    """Give what the frame of a page shows, as plain values; notices are looked for where the page shows them."""
     counts = totals(actor=actor)
     try:
         recent, unreadable = recent_cards(actor, ""), False
@@ -89,4 +91,5 @@ def surroundings(request: HttpRequest, actor: Actor) -> dict[str, Any]:
         "numbers": _numbers(counts),
         "embedder": embedder_status(counts["vectors_pending"]),
         "here": request.get_full_path(),
+        "notices": partial(notices, actor),
     }

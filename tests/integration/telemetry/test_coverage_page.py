@@ -290,6 +290,17 @@ def test_test_mode_is_said_on_every_page_of_telemetry(palace: Client, alice: Act
         assert "Test mode is on." in html(palace.get(address))
 
 
+@pytest.mark.parametrize("address", ["/", "/remember/", "/archive/", "/privacy/", PAGE])
+def test_test_mode_is_said_once_on_every_page_of_the_palace(palace: Client, alice: Actor, address: str) -> None:
+    assert "Test mode is on." not in html(palace.get(address))
+    set_test_mode(actor=alice, enabled=True)
+    page = html(palace.get(address))
+    assert page.count("Test mode is on.") == 1
+    assert 'href="/telemetry/test-mode/"' in page
+    set_test_mode(actor=alice, enabled=False)
+    assert "Test mode is on." not in html(palace.get(address))
+
+
 def test_switched_off_it_says_so(palace: Client, settings: Any) -> None:
     settings.TELEMETRY_ENABLED = False
     assert "Turn events are switched off on this server" in html(palace.get(PAGE))
