@@ -30,6 +30,7 @@ from runtime.postgres.provision import provision
 from telemetry.services.costs import spending
 from telemetry.services.coverage.cache import reports
 from telemetry.services.recalls import recording as recall_recording
+from telemetry.services.recalls.cache import reports as recall_reports
 from telemetry.services.recalls.experiments import running
 from telemetry.services.score_card import forget_score_cards
 from telemetry.services.turns import recording
@@ -112,6 +113,7 @@ def fresh_process_state(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(recall_recording, "_log", recall_recording.RecallLog(writes_itself=False))
     monkeypatch.setattr(spending, "_spending", spending.Spending(writes_itself=False))
     running.forget()
+    recall_reports.forget()
     reports.forget()
     monkeypatch.setattr(recording, "_buffer", TurnBuffer(writes_itself=False))
     for alias in ("default", "agent_keys", "logins"):

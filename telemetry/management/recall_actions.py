@@ -6,19 +6,28 @@ from argparse import ArgumentParser
 from collections.abc import Mapping
 from dataclasses import asdict, fields, is_dataclass
 from typing import Any, Final
+from uuid import UUID
 
+from memory.errors import InvalidInput, NotFound
 from memory.management.answers import answer, counted
 from memory.recall.profiles import SHIPPED
 from memory.services.actors import Actor
+from memory.services.legible import UNREADABLE, legible
+from memory.services.settings import change_settings
 from telemetry.management.actions import ActionSpec, Options, Write
 from telemetry.management.arguments import id_of, up_to
 from telemetry.models import RecallExperiment, TunerChange
 from telemetry.services.recalls.experiment_results import ExperimentResults, experiment_results
-from telemetry.services.recalls.experiments import end_experiment, list_experiments
+from telemetry.services.recalls.experiments import (
+    ExperimentDraft,
+    end_experiment,
+    list_experiments,
+    start_experiment,
+)
 from telemetry.services.recalls.explaining import explain_recall
 from telemetry.services.recalls.report import DAYS, MOST_DAYS, QualityRequest, RecallReport, recall_report
 from telemetry.services.recalls.summary import Summary
-from telemetry.services.recalls.tuning import list_tuner_changes, tuner_status, undo_tuner_change
+from telemetry.services.recalls.tuning import SWITCH, list_tuner_changes, tuner_status, undo_tuner_change
 
 NOTHING: Final = "-"
 
@@ -42,21 +51,24 @@ def explain(actor: Actor, options: Options, write: Write) -> None:
 
 
 def show_experiments(actor: Actor, options: Options, write: Write) -> None:
-    """List experiments, show the results of one, or end it."""
-    if options["experiment"] is None:
+    """List experiments, begin or end one, or show the results of one."""
+    experiment_id = _began(actor, options) if options["start"] is not None else options["experiment"]
+    if options["end"]:
+        experiment_id = end_experiment(actor=actor, experiment_id=experiment_id or _running(actor)).pk
+    if experiment_id is None:
         rows = list_experiments(actor=actor)
         lines = [_experiment_line(row) for row in rows] or ["There is no experiment."]
         answer(write, {"experiments": [_experiment(row) for row in rows]}, as_json=options["json"], lines=lines)
         return
-    if options["end"]:
-        end_experiment(actor=actor, experiment_id=options["experiment"])
-    found = experiment_results(actor=actor, experiment_id=options["experiment"])
+    found = experiment_results(actor=actor, experiment_id=experiment_id)
     value = {**plain(found), "experiment": _experiment(found.experiment)}
     answer(write, value, as_json=options["json"], lines=_result_lines(found))
 
 
 def show_tuner(actor: Actor, options: Options, write: Write) -> None:
-    """Tell where the tuner stands and what it has changed, or undo a change."""
+    """Tell where the tuner stands and what it has changed, after switching it or undoing a change."""
+    if options["enabled"] is not None:
+        change_settings(actor=actor, changes={SWITCH: options["enabled"]})
     if options["undo"] is not None:
         undo_tuner_change(actor=actor, change_id=options["undo"])
     status, changes = tuner_status(actor=actor), list_tuner_changes(actor=actor)
@@ -68,6 +80,26 @@ def show_tuner(actor: Actor, options: Options, write: Write) -> None:
     ]
     value = {**asdict(status), "changes": [_change(change) for change in changes]}
     answer(write, value, as_json=options["json"], lines=lines)
+
+
+def _began(actor: Actor, options: Options) -> UUID:
+    if options["experiment"] is not None or options["end"]:
+        raise InvalidInput("--start goes with no ID and no --end. Nothing was changed.", code="experiment.arguments")
+    draft = ExperimentDraft(
+        label=options["start"],
+        control=options["control"],
+        variant=options["variant"],
+        share=options["share"],
+        agents=options["agents"] or (),
+    )
+    return start_experiment(actor=actor, draft=draft).pk
+
+
+def _running(actor: Actor) -> UUID:
+    newest = next(iter(list_experiments(actor=actor, size=1)), None)
+    if newest is None or newest.ended_at is not None:
+        raise NotFound("No experiment is running.", code="experiment.none_running")
+    return newest.pk
 
 
 def plain(value: Any) -> dict[str, Any]:
@@ -115,13 +147,13 @@ def _counts(counts: Mapping[str, int]) -> str:
 
 
 def _experiment(row: RecallExperiment) -> dict[str, Any]:
-    names = ("id", "label", "control", "variant", "share", "agents", "started_at", "ended_at")
-    return {name: getattr(row, name) for name in names}
+    names = ("id", "control", "variant", "share", "agents", "started_at", "ended_at")
+    return {"label": legible(row, "label"), **{name: getattr(row, name) for name in names}}
 
 
 def _experiment_line(row: RecallExperiment) -> str:
-    state = "ended" if row.ended_at else "running"
-    return f"{row.pk}  {state}  {row.control} against {row.variant} ({row.share:.0%})  {row.label}"
+    state, label = "ended" if row.ended_at else "running", legible(row, "label") or UNREADABLE
+    return f"{row.pk}  {state}  {row.control} against {row.variant} ({row.share:.0%})  {label}"
 
 
 def _result_lines(found: ExperimentResults) -> list[str]:
@@ -159,16 +191,29 @@ def _take_recall(parser: ArgumentParser) -> None:
 
 def _take_experiment(parser: ArgumentParser) -> None:
     parser.add_argument("experiment", nargs="?", type=id_of, metavar="ID", help="show the results of one")
-    parser.add_argument("--end", action="store_true", help="end it first")
+    parser.add_argument("--end", action="store_true", help="end it first; without an id, the one that is running")
+    parser.add_argument("--start", metavar="LABEL", help="begin one of this name")
+    profiles = list(SHIPPED)
+    parser.add_argument("--control", choices=profiles, default=profiles[0], help="with --start: compare (%(default)s)")
+    parser.add_argument("--variant", choices=profiles, default=profiles[1], help="with --start: with (%(default)s)")
+    parser.add_argument(
+        "--share", type=float, default=0.5, metavar="X", help="with --start: share of agents with the variant, 0 to 1"
+    )
+    parser.add_argument(
+        "--agent", type=id_of, action="append", dest="agents", metavar="ID", help="with --start: has the variant anyway"
+    )
 
 
 def _take_tuner(parser: ArgumentParser) -> None:
     parser.add_argument("--undo", type=id_of, metavar="ID", help="undo a change first")
+    switch = parser.add_mutually_exclusive_group()
+    switch.add_argument("--on", action="store_true", default=None, dest="enabled", help="switch it on first")
+    switch.add_argument("--off", action="store_false", default=None, dest="enabled", help="switch it off first")
 
 
 ACTIONS: Final[Mapping[str, ActionSpec]] = {
     "recall": ActionSpec("report how recalls went", show_recall, _take_report),
     "explain": ActionSpec("show the database's plans for a recall", explain, _take_recall),
-    "experiments": ActionSpec("list experiments, or show the results of one", show_experiments, _take_experiment),
-    "tuner": ActionSpec("tell where the tuner stands and what it has changed", show_tuner, _take_tuner),
+    "experiments": ActionSpec("list, begin or end experiments, or show results", show_experiments, _take_experiment),
+    "tuner": ActionSpec("switch the tuner, or tell where it stands and what it has changed", show_tuner, _take_tuner),
 }

@@ -9,7 +9,8 @@ from typing import Final
 from uuid import UUID
 
 from memory.palace.dates import Moment, moment
-from telemetry.models import TunerChange
+from memory.services.legible import UNREADABLE, legible
+from telemetry.models import RecallExperiment, TunerChange
 from telemetry.quality.drift import Drift
 from telemetry.services.recalls.experiment_results import HIGHER, LOWER, TOO_FEW, UNCLEAR, Difference, ExperimentResults
 from telemetry.services.recalls.report import Bucket, RecallReport, SlowRecall
@@ -78,6 +79,18 @@ class ChangeRow:
     what: str
     why: str
     undone: Moment | None
+
+
+@dataclass(frozen=True, slots=True)
+class ExperimentRow:
+    """An experiment in the list of all; `shown` is the one whose results stand above."""
+
+    id: UUID
+    label: str
+    profiles: str
+    began: Moment
+    ended: Moment | None
+    shown: bool
 
 
 @dataclass(frozen=True, slots=True)
@@ -189,6 +202,26 @@ def change_rows(changes: Sequence[TunerChange], current: datetime) -> list[Chang
             undone=moment(one.undone_at, current) if one.undone_at else None,
         )
         for one in changes
+    ]
+
+
+def experiment_label(experiment: RecallExperiment) -> str:
+    """Give what an experiment is called, as it is shown."""
+    return legible(experiment, "label") or UNREADABLE
+
+
+def experiment_rows(experiments: Sequence[RecallExperiment], shown: UUID, current: datetime) -> list[ExperimentRow]:
+    """Make the list of experiments."""
+    return [
+        ExperimentRow(
+            id=one.pk,
+            label=experiment_label(one),
+            profiles=f"{one.control} with {one.variant}",
+            began=moment(one.started_at, current),
+            ended=moment(one.ended_at, current) if one.ended_at else None,
+            shown=one.pk == shown,
+        )
+        for one in experiments
     ]
 
 

@@ -17,6 +17,7 @@ urlpatterns: list[URLPattern] = [
     path("health/", health.page, name="health"),
     path("test-mode/", test_mode.page, name="test-mode"),
     path("recall/", recall_quality.page, name="recall"),
+    path("recall/<uuid:recall_id>/explain/", recall_quality.explain, name="explain-recall"),
     path("recall/experiments/", recall_quality.start, name="start-experiment"),
     path("recall/experiments/<uuid:experiment_id>/end/", recall_quality.end, name="end-experiment"),
     path("recall/tuner/", recall_quality.switch_tuner, name="switch-tuner"),

@@ -8,8 +8,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from telemetry.quality.buckets import SCORE_BOUNDS
-from telemetry.quality.histograms import counts
+from telemetry.bounds import SCORE_BOUNDS
+from telemetry.quality.histograms import Floats, counts
 
 # The customary bounds of the index, from the practice of credit scoring (Siddiqi, "Credit Risk Scorecards", 2006).
 SMALL_CHANGE: Final = 0.1
@@ -55,10 +55,10 @@ def verdict_of(index: float) -> str:
     return "small" if index < LARGE_CHANGE else "large"
 
 
-def drift(now: Sequence[float], before: Sequence[float]) -> Drift:
+def drift(now: Sequence[float] | Floats, before: Sequence[float] | Floats) -> Drift:
     """Compare scores of 0 to 1 of two windows."""
-    mean = statistics.fmean(now) if now else None
-    mean_before = statistics.fmean(before) if before else None
+    mean = statistics.fmean(now) if len(now) else None
+    mean_before = statistics.fmean(before) if len(before) else None
     shift = None if mean is None or mean_before is None else mean - mean_before
     if min(len(now), len(before)) < LEAST_VALUES:
         return Drift("too_few", None, mean, mean_before, shift)

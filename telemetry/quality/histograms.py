@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from bisect import bisect_left
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 
 import numpy as np
+from numpy.typing import NDArray
+
+Floats = NDArray[np.float64]
 
 
-def counts(values: Iterable[float], bounds: Sequence[float]) -> list[int]:
+def counts(values: Sequence[float] | Floats, bounds: Sequence[float]) -> list[int]:
     """Count values by bucket.
 
     Args:
@@ -18,13 +20,11 @@ def counts(values: Iterable[float], bounds: Sequence[float]) -> list[int]:
     Returns:
         One count for each bound, and a last one for what is above all of them.
     """
-    found = [0] * (len(bounds) + 1)
-    for value in values:
-        found[bisect_left(bounds, value)] += 1
-    return found
+    places = np.searchsorted(bounds, np.asarray(values, dtype=np.float64), side="left")
+    return [int(count) for count in np.bincount(places, minlength=len(bounds) + 1)]
 
 
-def quantile(values: Sequence[float], share: float) -> float | None:
+def quantile(values: Sequence[float] | Floats, share: float) -> float | None:
     """Give a quantile, interpolated between the two nearest values (Hyndman and Fan 1996, type 7); None of nothing.
 
     Args:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Final
 
@@ -41,7 +41,7 @@ def wilson(successes: int, trials: int) -> Interval | None:
 
 @dataclass(frozen=True, slots=True)
 class Clustered:
-    """Values of one arm, each with the number of the agent that it comes from, counted from 0."""
+    """Values of one arm in ascending order, each with the number of the agent that it comes from, counted from 0."""
 
     values: Floats
     agents: NDArray[np.int64]
@@ -52,29 +52,50 @@ class Clustered:
         return int(self.agents.max()) + 1 if len(self.agents) else 0
 
 
-Statistic = Callable[[Floats, Floats], float]
-"""Takes values and how often each counts; gives NaN where nothing counts."""
+Draws = NDArray[np.int64]
+"""How often each agent of an arm counts: a row for each draw, a column for each agent."""
+Statistic = Callable[[Clustered, Draws], Floats]
+"""Gives its value for each draw; NaN where nothing counts."""
 
 
-def mean_of(values: Floats, weights: Floats) -> float:
-    """Give the weighted mean."""
-    whole = float(weights.sum())
-    return float(values @ weights) / whole if whole else math.nan
+def mean_of(arm: Clustered, draws: Draws) -> Floats:
+    """Give the mean of each draw, from the sums and counts of agents."""
+    sums = np.bincount(arm.agents, weights=arm.values, minlength=arm.number)
+    counts = np.bincount(arm.agents, minlength=arm.number)
+    number = (draws @ counts).astype(np.float64)
+    found: Floats = np.divide(draws @ sums, number, out=np.full(len(draws), math.nan), where=number > 0)
+    return found
 
 
 def quantile_of(share: float) -> Statistic:
     """Make the statistic that gives a quantile: the least value at which so much of the weight is reached.
 
-    The values have to be ascending.
+    Values are counted in blocks by agent first, so that a draw adds up blocks, and single values in one of them only.
     """
 
-    def statistic(values: Floats, weights: Floats) -> float:
-        reached = np.cumsum(weights)
-        if not len(reached) or not reached[-1]:
-            return math.nan
-        return float(values[np.searchsorted(reached, share * reached[-1])])
+    def statistic(arm: Clustered, draws: Draws) -> Floats:
+        size = max(1, math.isqrt(len(arm.values)))
+        blocks = np.arange(len(arm.values)) // size
+        held = np.zeros((int(blocks[-1]) + 1 if len(blocks) else 0, arm.number), dtype=np.int64)
+        np.add.at(held, (blocks, arm.agents), 1)
+        reached = np.cumsum(draws @ held.T, axis=1)
+        found = np.full(len(draws), math.nan)
+        for place, (draw, sums) in enumerate(zip(draws, reached, strict=True)):
+            if not len(sums) or not sums[-1]:
+                continue
+            wanted = share * sums[-1]
+            block = int(np.searchsorted(sums, wanted))
+            begin = block * size
+            within = np.cumsum(draw[arm.agents[begin : begin + size]]) + (sums[block - 1] if block else 0)
+            found[place] = arm.values[begin + int(np.searchsorted(within, wanted))]
+        return found
 
     return statistic
+
+
+def whole(arm: Clustered, statistic: Statistic) -> float:
+    """Give a statistic of an arm as it is, every agent counted once."""
+    return float(statistic(arm, np.ones((1, arm.number), dtype=np.int64))[0])
 
 
 def difference(control: Clustered, variant: Clustered, statistic: Statistic) -> Interval | None:
@@ -90,21 +111,19 @@ def difference(control: Clustered, variant: Clustered, statistic: Statistic) -> 
     if min(control.number, variant.number) < LEAST_AGENTS:
         return None
     generator = np.random.default_rng(SEED)
-    found = _drawn(variant, statistic, generator) - _drawn(control, statistic, generator)
+    found = statistic(variant, _draws(variant, generator)) - statistic(control, _draws(control, generator))
     low, high = np.nanquantile(found, (0.025, 0.975))
     return Interval(float(low), float(high))
 
 
-def _drawn(arm: Clustered, statistic: Statistic, generator: np.random.Generator) -> Floats:
-    number = arm.number
-    draws = generator.multinomial(number, np.full(number, 1 / number), size=RESAMPLES)
-    return np.array([statistic(arm.values, draw[arm.agents].astype(np.float64)) for draw in draws])
+def _draws(arm: Clustered, generator: np.random.Generator) -> Draws:
+    return generator.multinomial(arm.number, np.full(arm.number, 1 / arm.number), size=RESAMPLES)
 
 
-def clustered(values: Sequence[float], agents: Sequence[object]) -> Clustered:
+def clustered(values: Sequence[float] | Floats, agents: Iterable[object]) -> Clustered:
     """Number the agents of values, and put these in ascending order."""
     numbers: dict[object, int] = {}
-    numbered = np.array([numbers.setdefault(agent, len(numbers)) for agent in agents], dtype=np.int64)
+    numbered = np.fromiter((numbers.setdefault(agent, len(numbers)) for agent in agents), dtype=np.int64)
     given = np.asarray(values, dtype=np.float64)
     order = np.argsort(given, kind="stable")
     return Clustered(given[order], numbered[order])

@@ -26,7 +26,8 @@ from telemetry.models import (
 from telemetry.services.costs import spending
 from telemetry.services.coverage.cache import reports
 from telemetry.services.recalls import recording as recall_recording
-from telemetry.services.recalls.experiments import running
+from telemetry.services.recalls.cache import reports as recall_reports
+from telemetry.services.recalls.experiments import leave_out, named_in, running
 from telemetry.services.score_card import forget_score_cards
 from telemetry.services.turns import recording
 from telemetry.services.turns.pruning import erase_of_agent
@@ -55,10 +56,12 @@ def register_targets() -> None:
     add_agent_part(rows_of_agent("budgets", Budget))
     add_agent_part(rows_of_agent("recall_observations", RecallObservation))
     add_agent_part(AgentPart("recall_feedback", _feedback_count, _erase_feedback))
+    add_agent_part(AgentPart("recall_experiments", named_in, leave_out))
     register_cache("spending", spending.forget)
     register_cache("score cards", forget_score_cards)
     register_cache("waiting observations", recall_recording.forget)
     register_cache("experiments", running.forget)
+    register_cache("recall reports", recall_reports.forget)
     register_cache("coverage reports", reports.forget)
     register_cache("waiting turn events", recording.forget)
     add_said(TurnEvent)

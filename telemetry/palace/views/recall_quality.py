@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from datetime import datetime
 from typing import Any, Final
 from uuid import UUID
 
@@ -11,75 +13,69 @@ from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
 from django.shortcuts import render
 from django.urls import reverse
 
-from memory.errors import InvalidInput
+from memory.errors import InvalidInput, LociError, NotFound
 from memory.palace.access import is_partial, person_page, safe_next
+from memory.palace.errors import add_to_form
 from memory.palace.privacy_view import NO_NAME, named
-from memory.palace.recall_state import PROFILE_MEANINGS
 from memory.services.actors import Actor
 from memory.services.agents import list_agents
 from memory.services.clock import now
 from memory.services.settings import change_settings
+from telemetry.models import RecallExperiment
 from telemetry.palace import recall_view
+from telemetry.palace.experiment_form import PROFILES, ExperimentForm
 from telemetry.palace.frame import frame
+from telemetry.palace.recall_state import state_of
 from telemetry.services.recalls.experiment_results import experiment_results
-from telemetry.services.recalls.experiments import ExperimentDraft, end_experiment, list_experiments, start_experiment
+from telemetry.services.recalls.experiments import (
+    end_experiment,
+    get_experiment,
+    list_experiments,
+    start_experiment,
+)
+from telemetry.services.recalls.explaining import explain_recall
 from telemetry.services.recalls.feedback import give_feedback, said_of, take_back_feedback
-from telemetry.services.recalls.report import DAYS, QualityRequest, recall_report
+from telemetry.services.recalls.report import recall_report
 from telemetry.services.recalls.tuning import SWITCH, list_tuner_changes, tuner_status, undo_tuner_change
 
-WINDOWS: Final = (1, 7, 15, 30)
 SHOWN_CHANGES: Final = 10
+SHOWN_EXPERIMENTS: Final = 20
+BEGUN: Final = "The comparison has begun. Agents that name no profile take part in it from now on."
 SAID: Final = {"yes": True, "no": False}
 
 
 @person_page("GET", "HEAD")
 def page(request: HttpRequest, actor: Actor) -> HttpResponse:
     """Show how recalls went, what is compared, and what the tuner has changed."""
-    days = _days(request)
-    report = recall_report(actor=actor, request=QualityRequest(days=days))
-    names = {agent.pk: named(agent) for agent in list_agents(actor=actor)}
-    current = now()
-    context: dict[str, Any] = {
-        "days": days,
-        "windows": WINDOWS,
-        "enabled": settings.TELEMETRY_ENABLED,
-        "report": report,
-        "figures": recall_view.figures(report),
-        "helpful": recall_view.helpful_words(report.summary.helpful),
-        "drift": recall_view.drift_words(report.drift, days),
-        "columns": recall_view.columns(report.latency),
-        "height": recall_view.HEIGHT,
-        "foot": recall_view.HEIGHT - recall_view.FOOT,
-        "stages": [
-            (one.stage, one.recalls, recall_view.milliseconds(one.p50_ms), recall_view.milliseconds(one.p95_ms))
-            for one in report.stages
-        ],
-        "profiles": recall_view.profile_rows(report.profiles),
-        "agents": recall_view.agent_rows(report.agents, names, NO_NAME),
-        "slow": recall_view.slow_rows(report.slow, names, NO_NAME, current),
-        "tuner": tuner_status(actor=actor),
-        "changes": recall_view.change_rows(list_tuner_changes(actor=actor, size=SHOWN_CHANGES), current),
-        "profile_choices": [(name, f"{name}: {meaning}") for name, meaning in PROFILE_MEANINGS.items()],
-        **_experiment(actor),
-        **frame(request, actor),
-    }
-    return render(request, "telemetry/recall/page.html", context)
+    return _page(request, actor)
 
 
 @person_page("POST")
 def start(request: HttpRequest, actor: Actor) -> HttpResponse:
-    """Begin an experiment."""
-    start_experiment(
-        actor=actor,
-        draft=ExperimentDraft(
-            label=request.POST.get("label", ""),
-            control=request.POST.get("control", ""),
-            variant=request.POST.get("variant", ""),
-            share=_share(request.POST.get("share", "")),
-        ),
-    )
-    messages.success(request, "The comparison has begun. Agents that name no profile take part in it from now on.")
-    return _to_page()
+    """Begin an experiment; where that cannot be, show the page again with what was typed."""
+    form = ExperimentForm(request.POST, agents=list(_names(actor).items()))
+    if form.is_valid():
+        try:
+            start_experiment(actor=actor, draft=form.draft())
+        except LociError as error:
+            add_to_form(form, error)
+        else:
+            messages.success(request, BEGUN)
+            return _to_page()
+    form.focus_first_error()
+    return _page(request, actor, form, status=422)
+
+
+@person_page("POST")
+def explain(request: HttpRequest, actor: Actor, recall_id: UUID) -> HttpResponse:
+    """Do a recall once more and show the database's plans for it."""
+    found = explain_recall(actor=actor, recall_id=recall_id)
+    context = {
+        "found": found,
+        "took": recall_view.milliseconds(found.milliseconds),
+        "statements": [(one.stage, recall_view.milliseconds(one.milliseconds), one.lines) for one in found.statements],
+    }
+    return render(request, "telemetry/recall/explained.html", context | frame(request, actor))
 
 
 @person_page("POST")
@@ -133,31 +129,69 @@ def feedback(request: HttpRequest, actor: Actor, recall_id: UUID, memory_id: UUI
     return render(request, "telemetry/recall/feedback_page.html", context | frame(request, actor))
 
 
-def _experiment(actor: Actor) -> dict[str, Any]:
-    """Describe the newest experiment, running or ended; nothing where there is none."""
-    newest = next(iter(list_experiments(actor=actor, size=1)), None)
-    if newest is None:
+def _page(request: HttpRequest, actor: Actor, form: ExperimentForm | None = None, *, status: int = 200) -> HttpResponse:
+    state, names, current = state_of(request.GET), _names(actor), now()
+    report = recall_report(actor=actor, request=state.request())
+    context: dict[str, Any] = {
+        "days": report.days,
+        "state": state,
+        "windows": state.windows(),
+        "agent_choices": [(str(agent), name) for agent, name in names.items()],
+        "profile_choices": PROFILES,
+        "enabled": settings.TELEMETRY_ENABLED,
+        "report": report,
+        "figures": recall_view.figures(report),
+        "helpful": recall_view.helpful_words(report.summary.helpful),
+        "drift": recall_view.drift_words(report.drift, report.days),
+        "columns": recall_view.columns(report.latency),
+        "height": recall_view.HEIGHT,
+        "foot": recall_view.HEIGHT - recall_view.FOOT,
+        "stages": [
+            (one.stage, one.recalls, recall_view.milliseconds(one.p50_ms), recall_view.milliseconds(one.p95_ms))
+            for one in report.stages
+        ],
+        "profiles": recall_view.profile_rows(report.profiles),
+        "agents": recall_view.agent_rows(report.agents, names, NO_NAME),
+        "slow": recall_view.slow_rows(report.slow, names, NO_NAME, current),
+        "tuner": tuner_status(actor=actor),
+        "changes": recall_view.change_rows(list_tuner_changes(actor=actor, size=SHOWN_CHANGES), current),
+        "form": form or ExperimentForm(agents=list(names.items())),
+        **_experiments(request, actor, names, current),
+        **frame(request, actor),
+    }
+    return render(request, "telemetry/recall/page.html", context, status=status)
+
+
+def _experiments(request: HttpRequest, actor: Actor, names: Mapping[UUID, str], current: datetime) -> dict[str, Any]:
+    """Describe the experiment that the address names, else the newest, and list all; nothing where there is none."""
+    listed = list_experiments(actor=actor, size=SHOWN_EXPERIMENTS)
+    asked = request.GET.get("experiment", "")
+    shown = _experiment(actor, asked) if asked else next(iter(listed), None)
+    if shown is None:
         return {"experiment": None}
-    results = experiment_results(actor=actor, experiment_id=newest.pk)
+    results = experiment_results(actor=actor, experiment_id=shown.pk)
     return {
-        "experiment": newest,
+        "experiment": shown,
+        "experiment_label": recall_view.experiment_label(shown),
+        "running": any(one.ended_at is None for one in listed),
+        "named_agents": [names.get(agent, NO_NAME) for agent in shown.agents],
         "arms": recall_view.arm_rows(results),
         "differences": recall_view.difference_rows(results),
         "method": results.method,
         "least_agents": results.least_agents,
+        "experiments": recall_view.experiment_rows(listed, shown.pk, current) if len(listed) > 1 else [],
     }
 
 
-def _days(request: HttpRequest) -> int:
-    """Read the window from the address; the usual one for anything else."""
-    asked = request.GET.get("days", "")
-    return int(asked) if asked in {str(days) for days in WINDOWS} else DAYS
+def _experiment(actor: Actor, asked: str) -> RecallExperiment:
+    try:
+        return get_experiment(actor=actor, experiment_id=UUID(asked))
+    except ValueError:
+        raise NotFound("There is no such experiment.") from None
 
 
-def _share(percent: str) -> float:
-    if not percent.isascii() or not percent.isdigit() or len(percent) > 3:
-        raise InvalidInput("The share is a number of percent from 0 to 100.", code="experiment.share", field="share")
-    return int(percent) / 100
+def _names(actor: Actor) -> dict[UUID, str]:
+    return {agent.pk: named(agent) for agent in list_agents(actor=actor)}
 
 
 def _to_page() -> HttpResponse:

@@ -2,20 +2,32 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Final
 from uuid import UUID
+
+import numpy as np
 
 from memory.models import owner_scope
 from memory.services.actors import Actor
 from memory.services.clock import now
 from telemetry.models import RecallExperiment
-from telemetry.quality.intervals import LEAST_AGENTS, Clustered, Statistic, clustered, difference, mean_of, quantile_of
+from telemetry.quality.intervals import (
+    LEAST_AGENTS,
+    Clustered,
+    Statistic,
+    clustered,
+    difference,
+    mean_of,
+    quantile_of,
+    whole,
+)
 from telemetry.services.recalls import recording
+from telemetry.services.recalls.cache import reports
 from telemetry.services.recalls.experiments import CONTROL, VARIANT, get_experiment
-from telemetry.services.recalls.reading import Seen, observations
+from telemetry.services.recalls.reading import Floats, Recalls, feedback, observations
 from telemetry.services.recalls.summary import Summary, summary
 
 METHOD: Final = "bootstrap over agents, 1,000 draws, 95 % percentiles"
@@ -66,67 +78,71 @@ class ExperimentResults:
 
 @dataclass(frozen=True, slots=True)
 class _Measure:
-    """What is compared: which recalls have a value of it, and which statistic of the values."""
+    """What is compared: the values of recalls, NaN where one has none, and which statistic of them."""
 
-    value: Callable[[Seen], float | None]
+    values: Callable[[Recalls], Floats]
     statistic: Statistic
 
 
-def _helpful(one: Seen) -> float | None:
-    return None if one.said.helpful is None else float(one.said.helpful)
-
-
 MEASURES: Final[Mapping[str, _Measure]] = {
-    "found": _Measure(lambda one: float(one.found), mean_of),
-    "helpful": _Measure(_helpful, mean_of),
-    "ndcg": _Measure(lambda one: one.ndcg, mean_of),
-    "p50_ms": _Measure(lambda one: one.seconds * 1000, quantile_of(0.5)),
-    "p95_ms": _Measure(lambda one: one.seconds * 1000, quantile_of(0.95)),
+    "found": _Measure(lambda recalls: recalls.found.astype(np.float64), mean_of),
+    "helpful": _Measure(lambda recalls: recalls.helpful, mean_of),
+    "ndcg": _Measure(lambda recalls: recalls.ndcg, mean_of),
+    "p50_ms": _Measure(lambda recalls: recalls.seconds * 1000, quantile_of(0.5)),
+    "p95_ms": _Measure(lambda recalls: recalls.seconds * 1000, quantile_of(0.95)),
 }
 
 
 def experiment_results(*, actor: Actor, experiment_id: UUID) -> ExperimentResults:
     """Give an experiment's results, from the recalls of the last 30 days that it chose the profile of.
 
+    Those of 1,000 recalls or more stay the same for a minute.
+
     Raises:
         PermissionRefused: the actor may not read telemetry.
         NotFound: no such experiment.
     """
     found = get_experiment(actor=actor, experiment_id=experiment_id)
+    kept: ExperimentResults | None = reports.get(actor.owner_id, found.pk)
+    if kept is None:
+        kept = _results(actor.owner_id, found)
+        seen = kept.control.summary.recalls + kept.variant.summary.recalls
+        reports.put(actor.owner_id, found.pk, kept, recalls=seen)
+    return replace(kept, experiment=found)
+
+
+def _results(owner_id: UUID, experiment: RecallExperiment) -> ExperimentResults:
     recording.flush()
-    until = now()
-    with owner_scope(actor.owner_id):
-        recalls = observations(found.started_at, until, experiment_id=found.pk)
-    arms = {name: [one for one in recalls if one.arm == name] for name in (CONTROL, VARIANT)}
+    until, since = now(), experiment.started_at
+    with owner_scope(owner_id):
+        recalls = observations(since, until, feedback(since), experiment_id=experiment.pk)
+    control, variant = (recalls.those(recalls.arms == name) for name in (CONTROL, VARIANT))
     return ExperimentResults(
-        experiment=found,
+        experiment=experiment,
         until=until,
-        control=_arm(found.control, arms[CONTROL]),
-        variant=_arm(found.variant, arms[VARIANT]),
-        differences={name: _difference(measure, arms) for name, measure in MEASURES.items()},
+        control=_arm(experiment.control, control),
+        variant=_arm(experiment.variant, variant),
+        differences={name: _difference(measure, control, variant) for name, measure in MEASURES.items()},
     )
 
 
-def _arm(profile: str, recalls: Sequence[Seen]) -> Arm:
-    return Arm(profile, len({one.agent_id for one in recalls}), summary(recalls))
+def _arm(profile: str, recalls: Recalls) -> Arm:
+    return Arm(profile, len(set(recalls.agents.tolist())), summary(recalls))
 
 
-def _difference(measure: _Measure, arms: Mapping[str, Sequence[Seen]]) -> Difference:
-    control, variant = _values(measure, arms[CONTROL]), _values(measure, arms[VARIANT])
-    if not control.number or not variant.number:
+def _difference(measure: _Measure, control: Recalls, variant: Recalls) -> Difference:
+    ours, theirs = _values(measure, control), _values(measure, variant)
+    if not ours.number or not theirs.number:
         return Difference(None, None, None, TOO_FEW)
-    value = _whole(measure, variant) - _whole(measure, control)
-    interval = difference(control, variant, measure.statistic)
+    value = whole(theirs, measure.statistic) - whole(ours, measure.statistic)
+    interval = difference(ours, theirs, measure.statistic)
     if interval is None:
         return Difference(value, None, None, TOO_FEW)
     verdict = HIGHER if interval.low > 0 else LOWER if interval.high < 0 else UNCLEAR
     return Difference(value, interval.low, interval.high, verdict)
 
 
-def _values(measure: _Measure, recalls: Sequence[Seen]) -> Clustered:
-    pairs = [(value, one.agent_id) for one in recalls if one.looked and (value := measure.value(one)) is not None]
-    return clustered([value for value, _ in pairs], [agent for _, agent in pairs])
-
-
-def _whole(measure: _Measure, arm: Clustered) -> float:
-    return measure.statistic(arm.values, arm.values * 0 + 1)
+def _values(measure: _Measure, recalls: Recalls) -> Clustered:
+    values = measure.values(recalls)
+    counted = recalls.looked & ~np.isnan(values)
+    return clustered(values[counted], recalls.agents[counted].tolist())

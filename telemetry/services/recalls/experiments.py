@@ -10,12 +10,12 @@ from datetime import datetime
 from typing import Any, Final
 from uuid import UUID
 
-from django.db.models import Q
+from django.db.models import F, Func, Q, Value
 
 from memory.crypto.keyring import keyring
 from memory.errors import Conflict, InvalidInput, NotFound
 from memory.ids import new_id
-from memory.models import Owner, owner_scope
+from memory.models import Owner, current_owner, owner_scope
 from memory.ports.profile_choice import ChosenProfile
 from memory.recall.profiles import shipped
 from memory.services.actors import Actor, Permission
@@ -152,7 +152,7 @@ def _checked(draft: ExperimentDraft) -> str:
 
 
 class RunningExperiments:
-    """Experiments of this process by id; what one compares never changes, so none that is kept is outdated."""
+    """Experiments of this process by id; what one compares never changes but for agents that go."""
 
     def __init__(self) -> None:
         """Begin empty."""
@@ -200,3 +200,16 @@ def arm_of(experiment: RecallExperiment, agent_id: UUID) -> str:
         return VARIANT
     code = keyring().of(experiment.owner_id).mac(experiment.pk.bytes + agent_id.bytes, purpose=PURPOSE)
     return VARIANT if int.from_bytes(code[:8], "big") < experiment.share * 2**64 else CONTROL
+
+
+def named_in(agent_id: UUID) -> int:
+    """Count the experiments that name an agent, within the owner's scope."""
+    return int(RecallExperiment.objects.filter(agents__contains=[agent_id]).count())
+
+
+def leave_out(agent_id: UUID) -> int:
+    """Take an agent that goes out of the experiments that name it, within the owner's scope; gives how many did."""
+    without = Func(F("agents"), Value(agent_id), function="array_remove")
+    changed = int(RecallExperiment.objects.filter(agents__contains=[agent_id]).update(agents=without))
+    running.forget(current_owner())
+    return changed

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
-from collections import Counter, defaultdict
-from collections.abc import Callable, Hashable, Mapping, Sequence
+from collections import Counter
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
-from typing import Any, Final, TypeVar
+from typing import Any, Final
 from uuid import UUID
+
+import numpy as np
+from numpy.typing import NDArray
 
 from memory.errors import InvalidInput
 from memory.models import owner_scope
@@ -15,11 +18,22 @@ from memory.recall.profiles import shipped
 from memory.services.actors import Actor, Permission
 from memory.services.clock import now
 from telemetry.bounds import LATENCY_SECONDS, SCORE_BOUNDS, STAGE_SECONDS
+from telemetry.models import RecallObservation
 from telemetry.quality.drift import Drift, drift
 from telemetry.quality.histograms import counts
 from telemetry.services.asked import require_agents, require_days
 from telemetry.services.recalls import recording
-from telemetry.services.recalls.reading import Seen, observations
+from telemetry.services.recalls.cache import reports
+from telemetry.services.recalls.reading import (
+    Floats,
+    Recalls,
+    degraded_codes,
+    feedback,
+    numbered,
+    observations,
+    slowest,
+    stage_seconds,
+)
 from telemetry.services.recalls.summary import Summary, milliseconds, summary
 
 DAYS: Final = 7
@@ -27,8 +41,6 @@ MOST_DAYS: Final = 30
 SLOW: Final = 10
 MOST_SLOW: Final = 100
 MOST_AGENTS: Final = 100
-
-K = TypeVar("K", bound=Hashable)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -93,7 +105,7 @@ class RecallReport:
 
 
 def recall_report(*, actor: Actor, request: QualityRequest) -> RecallReport:
-    """Report how recalls went.
+    """Report how recalls went; one of 1,000 recalls or more stays the same for a minute.
 
     Args:
         actor: who asks; reports are about the whole owner.
@@ -104,27 +116,42 @@ def recall_report(*, actor: Actor, request: QualityRequest) -> RecallReport:
         InvalidInput: days out of bounds.
         NotFound: no such agent or profile.
     """
-    until, limits = _checked(actor, request)
-    since = until - timedelta(days=request.days)
-    with owner_scope(actor.owner_id):
-        recalls = observations(since, until, **limits)
-        earlier = observations(since - timedelta(days=request.days), since, **limits)
-    looked = [one for one in recalls if one.looked]
+    limits = _checked(actor, request)
+    kept: RecallReport | None = reports.get(actor.owner_id, request)
+    if kept is None:
+        kept = _report(actor.owner_id, request, limits)
+        seen = kept.summary.recalls + kept.before.recalls
+        reports.put(actor.owner_id, request, kept, recalls=seen)
+    return kept
+
+
+def _report(owner_id: UUID, request: QualityRequest, limits: Mapping[str, Any]) -> RecallReport:
+    recording.flush()
+    until, length = now(), timedelta(days=request.days)
+    since = until - length
+    with owner_scope(owner_id):
+        said = feedback(since - length)
+        recalls = observations(since, until, said, **limits)
+        earlier = observations(since - length, since, said, **limits)
+        stages = stage_seconds(since, until, **limits)
+        degraded = degraded_codes(since, until, **limits)
+        slow = slowest(since, until, SLOW, **limits)
+    looked = recalls.those(recalls.looked)
     return RecallReport(
         days=request.days,
         since=since,
         until=until,
         summary=summary(recalls),
         before=summary(earlier),
-        gates=dict(Counter(one.gate for one in recalls).most_common()),
-        degraded=dict(Counter(code for one in recalls for code in one.degraded).most_common()),
-        latency=_buckets([one.seconds for one in looked], LATENCY_SECONDS),
-        stages=_stages(looked),
-        scores=_buckets(_tops(looked), (*SCORE_BOUNDS, 1.0))[:-1],
-        drift=drift(_tops(looked), _tops([one for one in earlier if one.looked])),
-        profiles=_by(recalls, lambda one: one.profile),
-        agents=dict(list(_by(recalls, lambda one: one.agent_id).items())[:MOST_AGENTS]),
-        slow=_slowest(looked, SLOW),
+        gates=dict(Counter(recalls.gates.tolist()).most_common()),
+        degraded=degraded,
+        latency=_buckets(looked.seconds, LATENCY_SECONDS),
+        stages=_stages(stages),
+        scores=_buckets(looked.top, (*SCORE_BOUNDS, 1.0))[:-1],
+        drift=drift(looked.top, earlier.top[earlier.looked]),
+        profiles=_by(recalls, recalls.profiles),
+        agents=dict(list(_by(recalls, recalls.agents).items())[:MOST_AGENTS]),
+        slow=tuple(_slow(one) for one in slow),
     )
 
 
@@ -138,17 +165,18 @@ def slow_recalls(*, actor: Actor, request: QualityRequest, top: int = SLOW) -> t
     """
     if isinstance(top, bool) or not 1 <= top <= MOST_SLOW:
         raise InvalidInput(f"top is a number from 1 to {MOST_SLOW}.", code="top.out_of_range", field="top")
-    until, limits = _checked(actor, request)
+    limits = _checked(actor, request)
+    recording.flush()
+    until = now()
     with owner_scope(actor.owner_id):
-        recalls = observations(until - timedelta(days=request.days), until, **limits)
-    return _slowest([one for one in recalls if one.looked], top)
+        found = slowest(until - timedelta(days=request.days), until, top, **limits)
+    return tuple(_slow(one) for one in found)
 
 
-def _checked(actor: Actor, request: QualityRequest) -> tuple[datetime, dict[str, Any]]:
-    """Check a request; give the present moment, and what the rows are limited to."""
+def _checked(actor: Actor, request: QualityRequest) -> dict[str, Any]:
+    """Check a request; give what the rows are limited to."""
     actor.require(Permission.TELEMETRY_READ)
     require_days(request.days, most=MOST_DAYS)
-    recording.flush()
     limits: dict[str, Any] = {}
     if request.profile is not None:
         limits["profile"] = shipped(request.profile).name
@@ -156,30 +184,22 @@ def _checked(actor: Actor, request: QualityRequest) -> tuple[datetime, dict[str,
         with owner_scope(actor.owner_id):
             require_agents((request.agent,))
         limits["agent_id"] = request.agent
-    return now(), limits
+    return limits
 
 
-def _tops(recalls: Sequence[Seen]) -> list[float]:
-    return [one.top for one in recalls]
-
-
-def _buckets(values: Sequence[float], bounds: Sequence[float]) -> tuple[Bucket, ...]:
+def _buckets(values: Floats, bounds: Sequence[float]) -> tuple[Bucket, ...]:
     return tuple(Bucket(bound, count) for bound, count in zip((*bounds, None), counts(values, bounds), strict=True))
 
 
-def _stages(recalls: Sequence[Seen]) -> tuple[StageUse, ...]:
+def _stages(seconds: Mapping[str, Floats]) -> tuple[StageUse, ...]:
     """Describe every stage, the one that took most of all first."""
-    seconds: dict[str, list[float]] = defaultdict(list)
-    for one in recalls:
-        for stage, took in one.microseconds.items():
-            seconds[stage].append(took / 1_000_000)
     uses = [
         StageUse(
             stage=stage,
             recalls=len(took),
             p50_ms=milliseconds(took, 0.5) or 0.0,
             p95_ms=milliseconds(took, 0.95) or 0.0,
-            total_ms=round(sum(took) * 1000, 3),
+            total_ms=round(float(took.sum()) * 1000, 3),
             buckets=_buckets(took, STAGE_SECONDS),
         )
         for stage, took in seconds.items()
@@ -187,27 +207,22 @@ def _stages(recalls: Sequence[Seen]) -> tuple[StageUse, ...]:
     return tuple(sorted(uses, key=lambda use: (-use.total_ms, use.stage)))
 
 
-def _by(recalls: Sequence[Seen], key: Callable[[Seen], K]) -> dict[K, Summary]:
-    """Sum up recalls in groups, the largest first."""
-    groups: dict[K, list[Seen]] = defaultdict(list)
-    for one in recalls:
-        groups[key(one)].append(one)
-    return {name: summary(group) for name, group in sorted(groups.items(), key=lambda item: -len(item[1]))}
+def _by(recalls: Recalls, column: NDArray[np.object_]) -> dict[Any, Summary]:
+    """Sum up recalls by the values of a column, the largest group first."""
+    names, places = numbered(column.tolist())
+    largest = np.argsort(-np.bincount(places, minlength=len(names)), kind="stable")
+    return {names[group]: summary(recalls.those(places == group)) for group in largest.tolist()}
 
 
-def _slowest(recalls: Sequence[Seen], top: int) -> tuple[SlowRecall, ...]:
-    slowest = sorted(recalls, key=lambda one: (-one.seconds, one.recall_id))[:top]
-    return tuple(
-        SlowRecall(
-            recall_id=one.recall_id,
-            at=one.at,
-            agent=one.agent_id,
-            profile=one.profile,
-            milliseconds=round(one.seconds * 1000, 3),
-            stages={
-                stage: round(took / 1000, 3)
-                for stage, took in sorted(one.microseconds.items(), key=lambda item: (-item[1], item[0]))
-            },
-        )
-        for one in slowest
+def _slow(row: RecallObservation) -> SlowRecall:
+    return SlowRecall(
+        recall_id=row.pk,
+        at=row.created_at,
+        agent=row.agent_id,
+        profile=row.profile,
+        milliseconds=round(row.duration_us / 1000, 3),
+        stages={
+            stage: round(took / 1000, 3)
+            for stage, took in sorted(row.stages.items(), key=lambda item: (-item[1], item[0]))
+        },
     )

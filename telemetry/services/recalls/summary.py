@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import statistics
-from collections.abc import Sequence
 from dataclasses import dataclass
+
+import numpy as np
 
 from telemetry.quality.histograms import quantile
 from telemetry.quality.intervals import wilson
-from telemetry.services.recalls.reading import Seen
+from telemetry.services.recalls.reading import Floats, Recalls
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,26 +60,25 @@ def rate(count: int, of: int) -> Rate:
     return Rate(count, of, count / of, interval.low, interval.high)
 
 
-def summary(recalls: Sequence[Seen]) -> Summary:
+def summary(recalls: Recalls) -> Summary:
     """Sum up recalls."""
-    looked = [one for one in recalls if one.looked]
-    verdicts = [said for one in looked if (said := one.said.helpful) is not None]
-    seconds = [one.seconds for one in looked]
+    looked = recalls.those(recalls.looked)
+    verdicts = looked.helpful[~np.isnan(looked.helpful)]
     return Summary(
         recalls=len(recalls),
         looked=len(looked),
-        found=rate(sum(one.found for one in looked), len(looked)),
-        nothing=sum(not one.relevances for one in looked),
-        fallbacks=sum(one.fallback for one in looked),
-        helpful=rate(sum(verdicts), len(verdicts)),
-        ndcg=statistics.fmean(one.ndcg for one in looked) if looked else None,
-        p50_ms=milliseconds(seconds, 0.5),
-        p95_ms=milliseconds(seconds, 0.95),
-        p99_ms=milliseconds(seconds, 0.99),
+        found=rate(int(looked.found.sum()), len(looked)),
+        nothing=int((looked.shown == 0).sum()),
+        fallbacks=int(looked.fallback.sum()),
+        helpful=rate(int(verdicts.sum()), len(verdicts)),
+        ndcg=float(looked.ndcg.mean()) if len(looked) else None,
+        p50_ms=milliseconds(looked.seconds, 0.5),
+        p95_ms=milliseconds(looked.seconds, 0.95),
+        p99_ms=milliseconds(looked.seconds, 0.99),
     )
 
 
-def milliseconds(seconds: Sequence[float], share: float) -> float | None:
+def milliseconds(seconds: Floats, share: float) -> float | None:
     """Give a quantile of seconds in milliseconds, None of nothing."""
     found = quantile(seconds, share)
     return None if found is None else round(found * 1000, 3)

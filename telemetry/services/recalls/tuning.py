@@ -25,7 +25,7 @@ from memory.services.settings import change_settings, current_settings
 from telemetry.models import TunerChange, TunerState
 from telemetry.quality import tuner
 from telemetry.services.recalls import recording
-from telemetry.services.recalls.reading import observations
+from telemetry.services.recalls.reading import feedback, observations
 
 SWITCH: Final = "recall_tuner"
 SETTING: Final = "recall_threshold"
@@ -119,8 +119,9 @@ def tune(*, owner_id: UUID) -> TunerChange | None:
             _begin_anew(state, threshold, until)
             return None
         since = state.looked_until or until - FIRST_LOOK
-        seen = [one for one in observations(since, until, sort=SORT, threshold=threshold) if one.looked]
-        state.ndcg = tuner.smoothed(state.ndcg, [one.ndcg for one in seen])
+        found = observations(since, until, feedback(since), sort=SORT, threshold=threshold)
+        seen: list[float] = found.ndcg[found.looked].tolist()
+        state.ndcg = tuner.smoothed(state.ndcg, seen)
         state.recalls, state.looked_until = state.recalls + len(seen), max(since, until)
         state.save(update_fields=["ndcg", "recalls", "looked_until"])
         # A look that saw nothing new has no reason to go on.

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import io
 from collections.abc import Callable
 from typing import Any
 from uuid import UUID
 
 import pytest
+from django.core.management import call_command
 from django.db import connection
 from django.test.utils import CaptureQueriesContext
 
@@ -14,6 +16,9 @@ from memory.errors import Conflict, InvalidInput, LociError, NotFound, Permissio
 from memory.ids import new_id
 from memory.models import OwnerSettings, owner_scope
 from memory.services.actors import Actor
+from memory.services.clock import now
+from memory.services.purge.partial import run_partial
+from memory.services.purge.partial_requests import PartialRequest, begin_partial, preview_partial
 from memory.services.settings import change_settings, get_settings
 from telemetry.models import RecallExperiment
 from telemetry.services.recalls.experiment_results import experiment_results
@@ -214,3 +219,47 @@ def test_the_cache_is_forgotten_with_the_owner(alice: Actor, make_agent: MakeAge
     assert alice.owner_id in running._kept
     running.forget(alice.owner_id)
     assert alice.owner_id not in running._kept
+
+
+def test_an_agent_that_is_erased_is_named_by_none(alice: Actor, make_agent: MakeAgent) -> None:
+    (doomed, _), (other, _) = make_agent(alice, "doomed"), make_agent(alice, "other")
+    assert doomed.agent_id is not None
+    first = started(alice, agents=[doomed.agent_id, other.agent_id])
+    end_experiment(actor=alice, experiment_id=first.pk)
+    second = started(alice, agents=[doomed.agent_id])
+    end_experiment(actor=alice, experiment_id=second.pk)
+    third = started(alice, agents=[other.agent_id])
+    ask(doomed)
+    asked = PartialRequest(agent=doomed.agent_id)
+    assert preview_partial(actor=alice, request=asked).counts["recall_experiments"] == 2
+    outcome = run_partial(purge=begin_partial(actor=alice, request=asked).purge, at=now())
+    assert (outcome.erased["recall_experiments"], outcome.left) == (2, {})
+    with owner_scope(alice.owner_id):
+        named = dict(RecallExperiment.objects.values_list("pk", "agents"))
+    assert named == {first.pk: [other.agent_id], second.pk: [], third.pk: [other.agent_id]}
+    assert ask(other).profile == "prax"
+
+
+def test_a_label_that_does_not_open_spoils_nothing_else(alice: Actor, woman: Client) -> None:
+    first = started(alice, label="Opens")
+    end_experiment(actor=alice, experiment_id=first.pk)
+    second = started(alice, label="Does not open")
+    table = RecallExperiment._meta.db_table
+    with owner_scope(alice.owner_id), connection.cursor() as cursor:
+        cursor.execute(
+            f"UPDATE {table} SET label = (SELECT label FROM {table} WHERE owner_id = %(owner)s AND id = %(other)s) "
+            "WHERE owner_id = %(owner)s AND id = %(id)s",
+            {"owner": alice.owner_id, "other": first.pk, "id": second.pk},
+        )
+    path = f"/telemetry/experiments/{second.pk}"
+    assert [one["label"] for one in woman.json("get", "/telemetry/experiments").json()["items"]] == [None, "Opens"]
+    assert woman.json("get", path).json()["experiment"]["label"] is None
+    page = woman.get("/telemetry/recall/")
+    assert page.status_code == 200
+    assert page.content.decode().count("name cannot be read") >= 2
+    written = io.StringIO()
+    call_command("telemetry", "experiments", "--owner", "alice", stdout=written)
+    assert "name cannot be read" in written.getvalue()
+    assert "Opens" in written.getvalue()
+    ended = woman.json("post", f"{path}/end")
+    assert (ended.status_code, ended.json()["label"]) == (200, None)

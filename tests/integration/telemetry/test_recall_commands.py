@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import json
+from collections.abc import Callable
 from typing import Any
 
 import pytest
@@ -60,6 +61,40 @@ def test_experiments_are_listed_shown_and_ended(alice: Actor) -> None:
     ended = as_json("experiments", str(made.pk), "--end")
     assert ended["experiment"]["ended_at"]
     assert "ended" in told("experiments")
+
+
+def test_experiments_are_begun_and_the_running_one_is_ended(
+    alice: Actor, make_agent: Callable[..., tuple[Actor, str]]
+) -> None:
+    agent, _ = make_agent(alice)
+    value = as_json(
+        "experiments", "--start", "By hand", "--control", "prax", "--variant", "cortex", "--share", "0",
+        "--agent", str(agent.agent_id),
+    )  # fmt: skip
+    made = value["experiment"]
+    assert (made["label"], made["control"], made["variant"], made["share"]) == ("By hand", "prax", "cortex", 0.0)
+    assert made["agents"] == [str(agent.agent_id)]
+    assert ask(agent).profile == "cortex"
+    with pytest.raises(CommandError, match=r"experiment\.running"):
+        told("experiments", "--start", "Another")
+    assert as_json("experiments", "--end")["experiment"]["ended_at"]
+    for arguments, code in (
+        (("--end",), r"experiment\.none_running"),
+        (("--start", "x", "--share", "2"), r"experiment\.share"),
+        (("--start", "x", "--agent", str(new_id())), r"agent\.unknown"),
+        (("--start", "x", "--end"), r"experiment\.arguments"),
+        (("--start", "x", "--share", "half"), "float"),
+    ):
+        with pytest.raises(CommandError, match=code):
+            told("experiments", *arguments)
+
+
+def test_the_tuner_is_switched(alice: Actor) -> None:
+    assert "The tuner is on." in told("tuner", "--on")
+    assert as_json("tuner")["enabled"] is True
+    assert "The tuner is off." in told("tuner", "--off")
+    with pytest.raises(CommandError):
+        told("tuner", "--on", "--off")
 
 
 def test_the_tuner_is_shown_and_a_change_undone(alice: Actor) -> None:

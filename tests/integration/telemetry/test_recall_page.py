@@ -57,14 +57,14 @@ def test_figures_histogram_drift_and_tables_are_shown(woman: Client, agent: Clie
     observe(woman.actor, gate="skip", relevances=())
     page = shown(woman)
     assert "Scores have moved much" in page
-    assert "<td>default</td>" in page
+    assert '<span class="name">default</span>' in page
     assert "assistant" in page
     assert "arm.dense" in page
     assert "arm.timeout:graph" in page
     assert "to 75 ms: 40" in page
     assert "1 needed no search" in page
     assert "too few recalls" in shown(woman, f"{PAGE}?days=30")
-    assert '<a href="?days=7" aria-current="true">' in shown(woman, f"{PAGE}?days=x")
+    assert f'<a href="{PAGE}?days=7" aria-current="true">' in shown(woman, f"{PAGE}?days=x")
 
 
 def test_with_telemetry_off_the_page_says_so(woman: Client, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -89,14 +89,90 @@ def test_an_experiment_is_begun_shown_and_ended(woman: Client, agent: Client) ->
 
 
 @pytest.mark.parametrize(
-    "field", [{"share": "x"}, {"share": "101"}, {"label": ""}, {"variant": "default"}, {"control": ""}]
+    ("field", "words"),
+    [
+        ({"share": "x"}, "This is a whole number from 0 to 100."),
+        ({"share": "101"}, "This is a whole number from 0 to 100."),
+        ({"label": ""}, "The label has 1 to 100 printable characters."),
+        ({"variant": "default"}, "Compare two different profiles."),
+        ({"control": ""}, "This field is required."),
+        ({"agents": "x"}, "Select a valid choice."),
+    ],
 )
-def test_a_bad_experiment_is_refused_in_words(woman: Client, field: dict[str, str]) -> None:
-    form = {"label": "x", "control": "default", "variant": "prax", "share": "50", **field}
+def test_a_bad_experiment_shows_the_form_again_with_what_was_typed(
+    woman: Client, agent: Client, field: dict[str, str], words: str
+) -> None:
+    form = {"label": "My &amp; comparison", "control": "engram", "variant": "prax", "share": "37", **field}
+    if field == {"variant": "default"}:
+        form["control"] = "default"
     refused = woman.post(reverse("telemetry:start-experiment"), form, format="multipart")
-    assert refused.status_code in (404, 422)
+    page = refused.content.decode()
+    assert refused.status_code == 422
+    assert words in page
+    assert "<details open>" in page
+    assert 'value="37"' in page or "share" in field
+    assert 'value="My &amp;amp; comparison"' in page or "label" in field
     with owner_scope(woman.actor.owner_id):
         assert not RecallExperiment.objects.exists()
+
+
+def test_a_second_experiment_is_refused_beside_the_form(woman: Client) -> None:
+    form = {"label": "x", "control": "default", "variant": "prax", "share": "50"}
+    woman.post(reverse("telemetry:start-experiment"), form, format="multipart")
+    refused = woman.post(reverse("telemetry:start-experiment"), form, format="multipart")
+    assert refused.status_code == 422
+    assert "An experiment is running. End it first." in refused.content.decode()
+
+
+def test_agents_are_named_in_the_form_and_earlier_experiments_are_shown(woman: Client, agent: Client) -> None:
+    page = shown(woman)
+    assert f'<option value="{agent.actor.agent_id}">assistant</option>' in page.split("Begin a comparison")[1]
+    form = {"label": "First", "control": "default", "variant": "prax", "share": "0", "agents": agent.actor.agent_id}
+    woman.post(reverse("telemetry:start-experiment"), form, format="multipart")
+    with owner_scope(woman.actor.owner_id):
+        first = RecallExperiment.objects.get()
+    assert first.agents == [agent.actor.agent_id]
+    assert "In any case by: <bdi>assistant</bdi>." in shown(woman)
+    woman.post(reverse("telemetry:end-experiment", args=[first.pk]))
+    woman.post(reverse("telemetry:start-experiment"), {**form, "label": "Second"}, format="multipart")
+    page = shown(woman)
+    assert "“<bdi>Second</bdi>”: running" in page
+    assert "Begin another" not in page
+    link = f"{PAGE}?experiment={first.pk}"
+    assert link in page
+    page = shown(woman, link)
+    assert "“<bdi>First</bdi>”: ended." in page
+    assert "Both arms of the comparison" in page
+    for unknown in ("x", str(first.owner_id)):
+        assert woman.get(f"{PAGE}?experiment={unknown}").status_code == 404
+
+
+def test_the_page_is_limited_by_agent_and_profile(woman: Client, agent: Client) -> None:
+    slow = observe(agent.actor, profile="prax", seconds=0.9)
+    mine = observe(woman.actor, seconds=0.8)
+    page = shown(woman)
+    assert str(slow) in page
+    assert str(mine) in page
+    for query in (f"agent={agent.actor.agent_id}", "profile=prax"):
+        page = shown(woman, f"{PAGE}?{query}")
+        assert str(slow) in page
+        assert str(mine) not in page
+        assert f'href="{PAGE}?days=30&amp;{query}"' in page
+    assert "of this choice" in shown(woman, f"{PAGE}?profile=engram")
+    for query in ("agent=x", f"agent={mine}", "profile=none"):
+        assert woman.get(f"{PAGE}?{query}").status_code == 404
+
+
+def test_a_slow_recall_is_explained(woman: Client, mallory: Actor) -> None:
+    fill(woman.actor)
+    answer = ask(woman.actor)
+    path = reverse("telemetry:explain-recall", args=[answer.recall_id])
+    assert path in shown(woman)
+    explained = woman.post(path).content.decode()
+    assert "Execution Time" in explained
+    assert "billing" not in explained.split("A recall explained</h1>")[1].split("Back to recall in use")[0]
+    fill(mallory)
+    assert woman.post(reverse("telemetry:explain-recall", args=[ask(mallory).recall_id])).status_code == 404
 
 
 def test_the_tuner_is_switched_and_its_change_undone(woman: Client) -> None:
@@ -148,6 +224,7 @@ def test_another_owners_things_are_not_there(woman: Client, mallory: Actor) -> N
         reverse("telemetry:feedback", args=[answer.recall_id, answer.hits[0].memory.pk]),
         reverse("telemetry:end-experiment", args=[theirs.pk]),
         reverse("telemetry:undo-tuner", args=[change(mallory).pk]),
+        f"{PAGE}{answer.recall_id}/explain/",
     ]
     for path in paths:
         assert woman.post(path, {"helpful": "yes"}, format="multipart").status_code == 404

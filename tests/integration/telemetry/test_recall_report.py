@@ -7,11 +7,15 @@ from datetime import timedelta
 from uuid import UUID
 
 import pytest
+from django.db import connection
+from django.test.utils import CaptureQueriesContext
 
 from memory.errors import InvalidInput, NotFound, PermissionRefused
 from memory.ids import new_id
 from memory.services.actors import Actor, Permission
 from memory.services.clock import now
+from memory.services.purge.caches import forget_owner
+from telemetry.services.recalls import cache, recording
 from telemetry.services.recalls.feedback import give_feedback
 from telemetry.services.recalls.report import QualityRequest, recall_report, slow_recalls
 from tests.integration.api.conftest import Client
@@ -135,3 +139,44 @@ def test_the_endpoints_give_the_report_and_the_slow_ones(woman: Client) -> None:
     assert [one["milliseconds"] for one in slow] == [250.0]
     for query, status in (("days=99", 422), ("days=x", 422), ("profile=none", 404), ("what=1", 422)):
         assert woman.json("get", f"/telemetry/recall?{query}").status_code == status
+
+
+def test_a_large_report_is_kept_for_a_minute_and_forgotten_with_the_owner(
+    alice: Actor, mallory: Actor, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(cache, "LARGE", 2)
+
+    def seen(owner: Actor, days: int = 7) -> int:
+        return recall_report(actor=owner, request=QualityRequest(days=days)).summary.recalls
+
+    observe(alice)
+    assert seen(alice) == 1
+    observe(alice)
+    assert seen(alice) == 2
+    observe(alice)
+    assert (seen(alice), seen(alice, 8), seen(mallory)) == (2, 3, 0)
+    with CaptureQueriesContext(connection) as captured:
+        seen(alice)
+    assert not any("telemetry_recall" in query["sql"] for query in captured.captured_queries)
+    forget_owner(alice.owner_id)
+    assert seen(alice) == 3
+    observe(alice)
+    later = now() + timedelta(minutes=1)
+    monkeypatch.setattr(cache, "now", lambda: later)
+    assert seen(alice) == 4
+
+
+def test_the_queries_of_a_report_do_not_grow_with_agents_and_profiles(
+    alice: Actor, make_agent: Callable[..., tuple[Actor, str]]
+) -> None:
+    def queries() -> int:
+        recording.flush()
+        with CaptureQueriesContext(connection) as captured:
+            recall_report(actor=alice, request=QualityRequest())
+        return len(captured)
+
+    observe(alice)
+    few = queries()
+    for at in range(4):
+        observe(make_agent(alice, f"agent {at}")[0], profile=("prax", "engram")[at % 2])
+    assert queries() == few

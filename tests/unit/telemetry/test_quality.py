@@ -3,51 +3,64 @@
 from __future__ import annotations
 
 import math
+from typing import Any
 
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from telemetry.bounds import LATENCY_SECONDS, SCORE_BOUNDS
 from telemetry.quality import tuner
-from telemetry.quality.buckets import LATENCY_SECONDS, SCORE_BOUNDS
 from telemetry.quality.drift import drift, stability_index, verdict_of
 from telemetry.quality.histograms import counts, quantile
-from telemetry.quality.intervals import clustered, difference, mean_of, quantile_of, wilson
-from telemetry.quality.ndcg import dcg, estimate, graded, ndcg
+from telemetry.quality.intervals import clustered, difference, mean_of, quantile_of, whole, wilson
+from telemetry.quality.ndcg import Floats, dcg, estimate, graded, ndcg
 
 UNIT = st.floats(0, 1, allow_nan=False)
 
 
+def rows(*grades: list[float]) -> Floats:
+    """Give grades as rows of the same length."""
+    width = max((len(one) for one in grades), default=0) or 1
+    return np.array([[*one, *[0.0] * (width - len(one))] for one in grades])
+
+
+def nothing_said(hits: Floats) -> dict[str, Any]:
+    return {"verdicts": np.full(hits.shape, np.nan), "unhelpful": np.zeros(len(hits), dtype=bool)}
+
+
 def test_dcg_of_the_published_example() -> None:
     # The grades 3, 2, 3, 0, 1, 2 of the worked example that textbooks give: 6.861, of at best 7.141.
-    grades = [3, 2, 3, 0, 1, 2]
-    assert dcg(grades) == pytest.approx(6.861, abs=0.001)
-    assert dcg(sorted(grades, reverse=True)) == pytest.approx(7.141, abs=0.001)
-    assert ndcg(grades) == pytest.approx(0.961, abs=0.001)
+    grades = [3.0, 2.0, 3.0, 0.0, 1.0, 2.0]
+    found = dcg(rows(grades, sorted(grades, reverse=True)))
+    assert found.tolist() == pytest.approx([6.861, 7.141], abs=0.001)
+    assert ndcg(rows(grades))[0] == pytest.approx(0.961, abs=0.001)
 
 
 def test_ndcg_of_nothing_and_of_nothing_useful_is_zero() -> None:
-    assert ndcg([]) == 0
-    assert ndcg([0, 0]) == 0
-    assert ndcg([0, 1]) == pytest.approx(1 / math.log2(3))
+    assert ndcg(rows([], [0, 0], [0, 1])).tolist() == pytest.approx([0, 0, 1 / math.log2(3)])
+    assert ndcg(np.zeros((0, 3))).tolist() == []
 
 
-@given(st.lists(UNIT, max_size=20))
-def test_ndcg_lies_between_0_and_1_and_is_1_in_the_best_order(grades: list[float]) -> None:
-    assert 0 <= ndcg(grades) <= 1
-    if any(grades):
-        assert ndcg(sorted(grades, reverse=True)) == pytest.approx(1)
+@given(st.lists(st.lists(UNIT, max_size=20), min_size=1, max_size=5))
+def test_ndcg_lies_between_0_and_1_and_is_1_in_the_best_order(grades: list[list[float]]) -> None:
+    found = ndcg(rows(*grades))
+    assert np.all((found >= 0) & (found <= 1))
+    best = ndcg(rows(*(sorted(one, reverse=True) for one in grades)))
+    assert best.tolist() == pytest.approx([float(any(one)) for one in grades])
+    # What stands beside a recall in the same table changes nothing about it.
+    assert found.tolist() == pytest.approx([float(ndcg(rows(one))[0]) for one in grades])
 
 
 def test_feedback_grades_before_relevance() -> None:
-    assert graded([0.9, 0.5], verdicts={}, whole=None) == [0.9, 0.5]
-    assert graded([0.9, 0.5], verdicts={2: True}, whole=None) == [0.9, 1.0]
-    assert graded([0.9, 0.5], verdicts={2: True}, whole=False) == [0.0, 1.0]
-    assert graded([0.9, 0.5], verdicts={}, whole=True) == [0.9, 0.5]
-    assert graded([1.2, -0.1], verdicts={}, whole=None) == [1.0, 0.0]
-    assert estimate([0.9, 0.5], verdicts={1: False, 2: True}, whole=None) == pytest.approx(0.6309, abs=1e-4)
-    assert estimate([0.9, 0.5], verdicts={}, whole=False) == 0
+    hits, nan = rows([0.9, 0.5], [0.9, 0.5], [0.9, 0.5], [0.9, 0.5], [1.2, -0.1]), math.nan
+    assert graded(hits, **nothing_said(hits))[4].tolist() == [1.0, 0.0]
+    said = np.array([[nan, nan], [nan, 1], [nan, 1], [0, 1], [nan, nan]])
+    unhelpful = np.array([False, False, True, False, True])
+    found = graded(hits, verdicts=said, unhelpful=unhelpful)
+    assert found.tolist() == [[0.9, 0.5], [0.9, 1.0], [0.0, 1.0], [0.0, 1.0], [0.0, 0.0]]
+    assert estimate(hits, verdicts=said, unhelpful=unhelpful)[3:].tolist() == pytest.approx([0.6309, 0], abs=1e-4)
 
 
 @pytest.mark.parametrize(
@@ -101,11 +114,33 @@ def test_quantiles() -> None:
 
 
 def test_weighted_statistics() -> None:
-    values = np.array([1.0, 2.0, 3.0])
-    assert mean_of(values, np.array([1.0, 0.0, 1.0])) == 2
-    assert quantile_of(0.5)(values, np.array([1.0, 1.0, 1.0])) == 2
-    assert quantile_of(0.95)(values, np.array([1.0, 1.0, 0.0])) == 2
-    assert math.isnan(mean_of(values, np.zeros(3)))
+    arm = clustered([3.0, 1.0, 2.0], ["c", "a", "b"])
+    draws = np.array([[1, 1, 0], [1, 1, 1], [0, 0, 0]])
+    assert mean_of(arm, draws)[:2].tolist() == [2, 2]
+    assert quantile_of(0.5)(arm, draws)[:2].tolist() == [1, 2]
+    assert quantile_of(0.95)(arm, np.array([[0, 1, 1]])).tolist() == [2]
+    assert (whole(arm, mean_of), whole(arm, quantile_of(0.95))) == (2, 3)
+    assert math.isnan(mean_of(arm, draws)[2])
+    assert math.isnan(quantile_of(0.5)(arm, draws)[2])
+
+
+@given(
+    st.lists(st.tuples(st.floats(0, 100), st.integers(0, 5)), min_size=1, max_size=60),
+    st.lists(st.integers(0, 4), min_size=6, max_size=6),
+    st.sampled_from([0.05, 0.5, 0.95]),
+)
+def test_statistics_of_drawn_agents_are_those_of_their_repeated_values(
+    pairs: list[tuple[float, int]], times: list[int], share: float
+) -> None:
+    arm = clustered([value for value, _ in pairs], [agent for _, agent in pairs])
+    draw = np.array([times[: arm.number]])
+    repeated = sorted(value for value, agent in zip(arm.values, arm.agents, strict=True) for _ in range(times[agent]))
+    if not repeated:
+        assert math.isnan(quantile_of(share)(arm, draw)[0])
+        return
+    assert mean_of(arm, draw)[0] == pytest.approx(sum(repeated) / len(repeated))
+    reached = next(value for at, value in enumerate(repeated, start=1) if at >= share * len(repeated))
+    assert quantile_of(share)(arm, draw)[0] == reached
 
 
 def test_difference_between_arms_by_agents() -> None:
