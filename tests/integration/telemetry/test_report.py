@@ -18,7 +18,7 @@ from memory.services.agents import authenticate
 from memory.services.clock import set_clock
 from memory.services.purge.caches import forget_owner
 from telemetry.models import Spoke, TurnEvent
-from telemetry.services.coverage import reporting, rows
+from telemetry.services.coverage import analysis, reporting, rows
 from telemetry.services.coverage.cache import reports
 from telemetry.services.coverage.parts import CoverageReport
 from telemetry.services.coverage.reporting import ReportRequest, cluster_events, coverage_report
@@ -390,7 +390,7 @@ class TestAtTheSameTime:
 
     def test_requests_are_grouped_outside_of_the_scope(self, alice: Actor, monkeypatch: pytest.MonkeyPatch) -> None:
         told(alice, ["asked"])
-        analyse, grouped = reporting.analyse, []
+        analyse, grouped = analysis.analyse, []
 
         def outside(loaded: Any) -> Any:
             with pytest.raises(OwnerRequired):
