@@ -149,13 +149,23 @@ def is_blank(text: str) -> bool:
     """Tell whether a text shows nothing: white space, zero-width and other invisible characters only."""
     if text[:1].isalnum() and text[0] not in _INVISIBLE:
         return False
-    return all(
+    return all(_shows_nothing(char) for char in text)
+
+
+def without_invisible(text: str) -> str:
+    """Give a text without the characters that show nothing and are no white space: control, format and fillers."""
+    if text.isascii() and text.isprintable():
+        return text
+    return "".join(char for char in text if char.isspace() or not _shows_nothing(char))
+
+
+def _shows_nothing(char: str) -> bool:
+    return (
         char.isspace()
         or char in _INVISIBLE
         or "\ufe00" <= char <= "\ufe0f"
         or "\U000e0100" <= char <= "\U000e01ef"
         or unicodedata.category(char) in _INVISIBLE_CATEGORIES
-        for char in text
     )
 
 

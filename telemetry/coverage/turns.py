@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Final
+from typing import Final, Protocol
 from uuid import UUID
 
 import numpy as np
@@ -14,14 +14,35 @@ from telemetry.coverage.clusters import NONE
 
 DIGITS: Final = 4
 """Rates have so many decimal places."""
+MOST_NAMED: Final = 100
+"""Spokes that are named at once, those with the most turns."""
 
 Numbers = NDArray[np.int64]
 Flags = NDArray[np.bool_]
 
 
+class NamedSpoke(Protocol):
+    """A part of an agent that requests are handed to; `is_fallback` where it stands for "nothing fitted".
+
+    Its name may be made only when somebody asks for it.
+    """
+
+    @property
+    def id(self) -> UUID:
+        """Give its id."""
+
+    @property
+    def name(self) -> str:
+        """Give its name as it is shown."""
+
+    @property
+    def is_fallback(self) -> bool:
+        """Tell whether it stands for "nothing fitted"."""
+
+
 @dataclass(frozen=True, slots=True)
 class SpokeName:
-    """A part of an agent that requests are handed to; `is_fallback` where it stands for "nothing fitted"."""
+    """A part of an agent whose name is at hand."""
 
     id: UUID
     name: str
@@ -48,7 +69,7 @@ class Turns:
     spokes: Numbers
     failed: Flags
     sizes: Numbers
-    spoke_names: Sequence[SpokeName]
+    spoke_names: Sequence[NamedSpoke]
 
     def __len__(self) -> int:
         """Count the turns."""
@@ -158,10 +179,24 @@ def _count(of_turn: Numbers, flags: Flags, clusters: int) -> Numbers:
 
 
 def spokes_of(turns: Turns, members: Numbers) -> tuple[str, ...]:
-    """Name the spokes of some turns, the most frequent first, then by name."""
+    """Name the spokes of some turns, the most frequent first, then by name; at most 100."""
     counts = np.bincount(turns.spokes[members], minlength=len(turns.spoke_names))
-    named = sorted((-int(count), spoke.name) for count, spoke in zip(counts, turns.spoke_names, strict=True) if count)
-    return tuple(name for _, name in named)
+    named, _ = most_frequent(counts)
+    return tuple(name for _, name in sorted((-int(counts[place]), turns.spoke_names[place].name) for place in named))
+
+
+def most_frequent(counts: Numbers) -> tuple[list[int], list[int]]:
+    """Divide the spokes that have turns into those that are named and those that are not.
+
+    Args:
+        counts: the turns of each spoke.
+
+    Returns:
+        Places of the 100 with the most turns, and of the others.
+    """
+    order = np.argsort(-counts, kind="stable")
+    places = [int(place) for place in order[counts[order] > 0]]
+    return places[:MOST_NAMED], places[MOST_NAMED:]
 
 
 def rate(part: int, whole: int) -> float:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from argparse import ArgumentParser
 from collections.abc import Mapping
 from dataclasses import asdict
-from typing import Final
+from typing import Any, Final
 
 from memory.management.answers import answer, counted
 from memory.services.actors import Actor
@@ -51,7 +51,7 @@ def show_events(actor: Actor, options: Options, write: Write) -> None:
         "test_mode": standing.test_mode,
         "days": request.days,
         "unreadable": sum(row.unreadable for row in rows),
-        "events": [asdict(row) for row in rows],
+        "events": [_event(row) for row in rows],
     }
     lines = [_line(row) for row in rows] or [f"No events of the last {request.days} days."]
     if standing.test_mode:
@@ -79,6 +79,12 @@ def described(found: TestMode) -> str:
         return "Test mode is off."
     since = f"{found.since:%Y-%m-%d %H:%M:%S} UTC" if found.since else "some time"
     return f"TEST MODE IS ON since {since}: events go to the test stream, which the next switch empties."
+
+
+def _event(row: ShownEvent) -> dict[str, Any]:
+    """Name the parts of an event as the REST API does."""
+    value = asdict(row)
+    return {"event_id": value.pop("event_id"), "id": value.pop("id"), "timestamp": value.pop("occurred_at"), **value}
 
 
 def _standing(found: TelemetryStatus) -> list[str]:

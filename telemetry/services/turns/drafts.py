@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from typing import Any, Final
@@ -12,8 +12,9 @@ from typing import Any, Final
 from django.conf import settings
 
 from memory.errors import InvalidInput, TooLarge
-from memory.text.limits import checked_moment, checked_text
+from memory.text.limits import EARLIEST, checked_moment, checked_text
 from telemetry.models import Outcome
+from telemetry.services.turns.spoke_names import DIRECT, one_form
 
 MOST_REQUEST: Final = 500
 MOST_ID: Final = 128
@@ -25,9 +26,9 @@ MOST_COUNT: Final = 2_000_000_000
 MOST_MILLISECONDS: Final = 365 * 24 * 3600 * 1000
 TOLERANCE: Final = timedelta(minutes=5)
 """How far another machine's clock may go ahead; an event from within counts as of now."""
+LEAST_SECONDS: Final = int(EARLIEST.timestamp())
 MOST_SECONDS: Final = 100_000_000_000
 """Since 1970: the year 5138; milliseconds of today lie beyond."""
-DIRECT: Final = "direct"
 
 _SURROGATE: Final = re.compile("[\ud800-\udfff]")
 
@@ -138,6 +139,10 @@ def _id(value: object) -> str:
         raise InvalidInput("'id' holds a NUL character.", code="text.nul", field="id")
     if not value.isascii() and _SURROGATE.search(value):
         raise InvalidInput("'id' holds half of a surrogate pair.", code="text.surrogate", field="id")
+    if not value.isprintable():
+        raise InvalidInput(
+            "'id' holds a control character, or another that does not print.", code="text.control", field="id"
+        )
     return value
 
 
@@ -165,8 +170,8 @@ def _occurred_at(value: object, at: datetime) -> tuple[datetime, bool]:
 def _moment(value: object) -> datetime:
     if isinstance(value, str | datetime):
         return checked_moment(value, field="timestamp")
-    # No number that is none, endless or too large passes this.
-    if isinstance(value, int | float) and not isinstance(value, bool) and abs(value) < MOST_SECONDS:
+    # No number that is none, endless, too small or too large passes this.
+    if isinstance(value, int | float) and not isinstance(value, bool) and LEAST_SECONDS <= value < MOST_SECONDS:
         return datetime.fromtimestamp(value, UTC)
     raise InvalidInput(
         "'timestamp' is seconds since 1970 or ISO 8601, for example 1743638400.0 or 2026-01-02T15:04:05Z.",
@@ -183,13 +188,18 @@ def _spoke(value: object) -> str:
 
 def _name(value: object, field: str) -> str:
     if isinstance(value, str) and len(value) > MOST_NAME:
-        raise InvalidInput(
-            f"A name in '{field}' has at most {MOST_NAME} characters.",
-            code="spoke.too_long",
-            field=field,
-            limit=MOST_NAME,
-        )
-    return checked_text(value, field=field)
+        raise _too_long(field)
+    # Some single characters stand for whole words.
+    name = one_form(checked_text(value, field=field))
+    if len(name) > MOST_NAME:
+        raise _too_long(field)
+    return checked_text(name, field=field)
+
+
+def _too_long(field: str) -> InvalidInput:
+    return InvalidInput(
+        f"A name in '{field}' has at most {MOST_NAME} characters.", code="spoke.too_long", field=field, limit=MOST_NAME
+    )
 
 
 def _details(draft: TurnDraft, event_id: str | None) -> str:
@@ -225,9 +235,22 @@ def _extra(value: object) -> str:
             limit=MOST_EXTRA,
             size=size,
         )
-    if "\\u0000" in written:
+    if "\\u0000" in written and any("\x00" in text for text in _texts(json.loads(written))):
         raise InvalidInput("'extra' holds a NUL character.", code="text.nul", field="extra")
     return written
+
+
+def _texts(value: Any) -> Iterator[str]:
+    """Go through the names and texts of a JSON value, however deep it is."""
+    waiting = [value]
+    while waiting:
+        one = waiting.pop()
+        if isinstance(one, str):
+            yield one
+        elif isinstance(one, dict):
+            waiting += [*one, *one.values()]
+        elif isinstance(one, list):
+            waiting += one
 
 
 def _json(value: Any) -> str:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any, Final
@@ -185,9 +185,9 @@ def _shown(row: TurnEvent, spoke: Spoke | None, cover: bool) -> ShownEvent:
         known = values_of(request, tier)
         shown = masked(request, row.pii_kinds, tier)
         request, hidden = shown.text, shown.hidden
-        name, told = masked_value(name, known), masked_value(told, known)
+        name, told = masked_value(name, known), _covered(told, known)
     elif cover:
-        name, told = masked_value(name), masked_value(told)
+        name, told = masked_value(name), _covered(told, {})
     return ShownEvent(
         event_id=row.pk,
         id=told.get("id"),
@@ -206,3 +206,8 @@ def _shown(row: TurnEvent, spoke: Spoke | None, cover: bool) -> ShownEvent:
         duration_ms=row.duration_ms,
         extra=told.get("extra", {}),
     )
+
+
+def _covered(told: Mapping[str, Any], known: Mapping[str, str]) -> dict[str, Any]:
+    """Cover what the sender said, and not the names under which it is kept here."""
+    return {name: masked_value(value, known) for name, value in told.items()}

@@ -19,14 +19,21 @@ from memory.services.clock import now
 from memory.services.gathering import write_at_end
 from telemetry.metrics.counting import increase
 from telemetry.metrics.definitions import EVENTS_DROPPED, EVENTS_RECORDED
+from telemetry.models import Stream
 from telemetry.services.turns.buffer import RecordingCounts, TurnBuffer
 from telemetry.services.turns.drafts import Turn, TurnDraft, checked_turn
+from telemetry.services.turns.spoke_names import OTHER
+from telemetry.services.turns.spokes import MOST_SPOKES
 from telemetry.services.turns.state import shown_stream, state
 from telemetry.services.turns.storing import Recorded, Stored, store
 
 logger = logging.getLogger(__name__)
 
 MOST_AT_ONCE: Final = 1_000
+OTHER_SPOKE: Final = {
+    "code": "spoke.other",
+    "message": f"There are {MOST_SPOKES} spokes already; the turn counts as one of the spoke '{OTHER}'.",
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,7 +60,7 @@ class RecordedEvents:
     Attributes:
         enabled: whether telemetry is switched on in this installation; else nothing was kept.
         stream: where they went.
-        test_mode: whether test mode is on.
+        test_mode: whether that is the stream of test mode.
         accepted: how many are new.
         duplicates: how many were recorded before.
         events: each, in the order in which they came.
@@ -161,21 +168,30 @@ def _checked(event: TurnDraft, index: int, at: datetime, *, several: bool) -> Tu
 
 
 def _answer(actor: Actor, recorded: Sequence[Recorded], stored: Sequence[Stored]) -> RecordedEvents:
-    with owner_scope(actor.owner_id):
-        found = state()
     outcomes = tuple(
-        EventOutcome(one.turn.id, row.id, row.stream is not None and not row.created, one.turn.notes)
+        EventOutcome(
+            one.turn.id,
+            row.id,
+            row.stream is not None and not row.created,
+            (*one.turn.notes, OTHER_SPOKE) if row.beyond else one.turn.notes,
+        )
         for one, row in zip(recorded, stored, strict=True)
     )
-    stream = next((row.stream for row in stored if row.stream is not None), shown_stream(found))
+    stream = next((row.stream for row in stored if row.stream is not None), None) or _stream_now(actor)
     return RecordedEvents(
         enabled=settings.TELEMETRY_ENABLED,
         stream=stream.value,
-        test_mode=found is not None and found.test_mode,
+        # What stands now may be another one by then.
+        test_mode=stream == Stream.TEST,
         accepted=sum(row.created for row in stored),
         duplicates=sum(outcome.duplicate for outcome in outcomes),
         events=outcomes,
     )
+
+
+def _stream_now(actor: Actor) -> Stream:
+    with owner_scope(actor.owner_id):
+        return shown_stream(state())
 
 
 _buffer = TurnBuffer()

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, Final
@@ -65,11 +65,13 @@ class Stored:
         id: of its row, or of the row that was stored before under the same id; None where none is kept.
         created: whether it is a new row.
         stream: where it stands; None for one whose agent is gone, and for one of a test that was ended meanwhile.
+        beyond: whether it counts as one of the spoke `other`, since its owner has as many spokes as are kept.
     """
 
     id: UUID | None
     created: bool
     stream: Stream | None
+    beyond: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -127,12 +129,13 @@ def store(events: Sequence[Recorded], *, waited: bool = False) -> list[Stored]:
             if stream is not None:
                 # Of two with one key the first counts.
                 placed.setdefault((stream, one.key), _Placed(one, *sealed[one.id], stream))
-        created = _insert(ring, placed) if placed else set()
+        created, beyond = _insert(ring, placed) if placed else (set(), frozenset())
+        cut_off = {one.id for one in scanned if one.id in created and one.recorded.turn.spoke in beyond}
         standing = _standing(placed, created)
         if created:
             _settle(found, [one.stream for one in placed.values() if one.scanned.id in created])
         return [
-            _NOWHERE if place is None else Stored(standing.get(place), one.id in created, place[0])
+            _NOWHERE if place is None else Stored(standing.get(place), one.id in created, place[0], one.id in cut_off)
             for one, place in zip(scanned, places, strict=True)
         ]
 
@@ -168,10 +171,11 @@ def _agents(named: set[UUID]) -> set[UUID | None]:
     return {None, *there}
 
 
-def _insert(ring: OwnerRing, placed: Mapping[_Key, _Placed]) -> set[UUID]:
+def _insert(ring: OwnerRing, placed: Mapping[_Key, _Placed]) -> tuple[set[UUID], Set[str]]:
+    """Insert rows; gives which are new, and the spokes for which there was no room."""
     rows = [placed[one] for one in sorted(placed)]
     turns = [row.scanned.recorded.turn for row in rows]
-    spokes = spoke_ids(ring, (turn.spoke for turn in turns))
+    spokes, beyond = spoke_ids(ring, (turn.spoke for turn in turns))
     values: dict[str, Any] = {
         "owner": ring.owner_id,
         "id": [row.scanned.id for row in rows],
@@ -191,7 +195,7 @@ def _insert(ring: OwnerRing, placed: Mapping[_Key, _Placed]) -> set[UUID]:
     }
     with connection.cursor() as cursor:
         cursor.execute(INSERT, values)
-        return {row[0] for row in cursor.fetchall()}
+        return {row[0] for row in cursor.fetchall()}, beyond
 
 
 def _standing(placed: Mapping[_Key, _Placed], created: set[UUID]) -> dict[_Key, UUID]:

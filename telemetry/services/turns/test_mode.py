@@ -11,6 +11,7 @@ from memory.services.actors import Actor, Permission
 from memory.services.audit.recording import record
 from memory.services.clock import now
 from telemetry.models import Stream, TelemetryState, TurnEvent
+from telemetry.services.turns.pruning import remove_orphans
 from telemetry.services.turns.state import locked_state, save_changed, state
 
 # What waits to be written is older than none of so many switches, unless somebody switches to and fro in a second.
@@ -61,6 +62,7 @@ def set_test_mode(*, actor: Actor, enabled: bool) -> TestMode:
         found.test_mode, found.test_mode_since, found.test_events = enabled, at if enabled else None, 0
         found.switched_at = [*found.switched_at, at][-SWITCHES_KEPT:]
         TurnEvent.objects.filter(stream=Stream.TEST).delete()
+        remove_orphans()
         record(actor=actor.label, verb="enable" if enabled else "disable", object_kind="test_mode", at=at)
         save_changed(found)
         return _shown(found)

@@ -237,6 +237,20 @@ class TestListing:
         assert (one["request"], one["masked"], one["pii_kinds"]) == ("Write to [EMAIL]", True, ["email"])
         assert json.dumps(listed(woman, "?masked=false")).count("ann@example.org") == 4
 
+    def test_covering_a_word_of_ours_hides_no_member(self, plain: Client, woman: Client) -> None:
+        sent(
+            plain,
+            {
+                "id": "one",
+                "request": "api_key=delegations password: extra",
+                "delegations": ["a"],
+                "extra": {"n": 1},
+            },
+        )
+        one = listed(woman)["items"][0]
+        assert one["masked"]
+        assert (one["id"], one["delegations"], list(one["extra"].values())) == ("one", ["a"], [1])
+
     def test_what_an_agent_reads_is_recorded(self, agent: Client, plain: Client, woman: Client) -> None:
         sent(plain, {"request": "x"})
         problem(plain.json("get", EVENTS), 403, "auth.forbidden")

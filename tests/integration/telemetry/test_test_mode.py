@@ -12,11 +12,12 @@ import pytest
 from django.core.management import call_command
 
 from memory.errors import PermissionRefused
-from memory.models import AuditEvent, owner_scope
+from memory.models import AuditEvent, EmbeddingSpace, owner_scope
 from memory.ports import live
 from memory.services.actors import Actor
 from memory.services.clock import set_clock
-from telemetry.models import TelemetryState, TurnEvent
+from telemetry.api.serializers.events import TurnEventShownSerializer
+from telemetry.models import RequestVector, Spoke, TelemetryState, TurnEvent
 from telemetry.services.turns import test_mode as modes
 from telemetry.services.turns.drafts import TurnDraft
 from telemetry.services.turns.events import telemetry_status
@@ -59,6 +60,24 @@ def test_each_switch_empties_the_stream(alice: Actor, first: bool) -> None:
         modes.set_test_mode(actor=alice, enabled=True)
         assert kept(alice) == {"live": [], "test": []}
     assert telemetry_status(actor=alice).test_events == 0
+
+
+def test_what_belonged_to_the_stream_alone_goes_at_once(alice: Actor) -> None:
+    said(alice, "Real")
+    modes.set_test_mode(actor=alice, enabled=True)
+    said(alice, "Real", "Tried")
+    record_events(actor=alice, events=[TurnDraft(request="Tried", matched_spoke="of the test")])
+    space, _ = EmbeddingSpace.objects.get_or_create(provider="fake", model="fake", dimension=3)
+    with owner_scope(alice.owner_id):
+        hashes = sorted(set(TurnEvent.objects.values_list("request_hash", flat=True)))
+        RequestVector.objects.bulk_create(
+            [RequestVector(request_hash=one, space_id=space.pk, vec=[0.25, 0.5, 0.75]) for one in hashes]
+        )
+        real = TurnEvent.objects.get(stream="live").request_hash
+    modes.set_test_mode(actor=alice, enabled=False)
+    with owner_scope(alice.owner_id):
+        assert list(RequestVector.objects.values_list("request_hash", flat=True)) == [real]
+        assert [spoke.name for spoke in Spoke.objects.all()] == ["direct"]
 
 
 def test_switching_to_what_it_is_changes_nothing(alice: Actor) -> None:
@@ -190,7 +209,9 @@ class TestByCommand:
         drafts = [TurnDraft(request="Notes", matched_spoke="knowledge"), TurnDraft(request="Lost", outcome="failed")]
         record_events(actor=alice, events=drafts)
         found = json.loads(self.told("events", "--spoke", "knowledge", "--json"))
-        assert [one["request"] for one in found["events"]] == ["Notes"]
+        (one,) = found["events"]
+        assert (one["request"], set(one)) == ("Notes", set(TurnEventShownSerializer().fields))
+        assert one["timestamp"].endswith("Z")
         found = json.loads(self.told("events", "--outcome", "failed", "--limit", "1", "--json"))
         assert [one["request"] for one in found["events"]] == ["Lost"]
 

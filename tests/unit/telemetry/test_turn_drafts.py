@@ -58,6 +58,11 @@ class TestTimestamp:
             (float("-inf"), "timestamp.invalid"),
             (10**400, "timestamp.invalid"),
             (False, "timestamp.invalid"),
+            (-99_999_999_999, "timestamp.invalid"),
+            (-62_135_596_801, "timestamp.invalid"),
+            (-2_208_988_801, "timestamp.invalid"),
+            (-2_208_988_800, "timestamp.outdated"),
+            (-1e308, "timestamp.invalid"),
             ([], "timestamp.invalid"),
             ("", "date.invalid"),
             ("1743638400.0", "date.invalid"),
@@ -93,6 +98,34 @@ class TestNames:
         assert refused(delegations=["d"] * 33) == "delegations.too_many"
         assert refused(delegations=("d" * 65,)) == "spoke.too_long"
 
+    @pytest.mark.parametrize(
+        "given",
+        ["fallback", "Fallback", "FALLBACK ", " fallback", "\uff26allback", "fall\u200bback", "\ufefffallback",
+         "fall\u00adback", "\u202efallback", "fallback\n", "fallback\u00a0", "fallback\ufe0f"],
+        ids=ascii,
+    )  # fmt: skip
+    def test_what_looks_like_a_fallback_is_one(self, given: str) -> None:
+        assert checked(matched_spoke=given).spoke == "fallback"
+
+    @pytest.mark.parametrize(
+        ("given", "kept"),
+        [
+            ("mail\n2026-11-30 12:00:00  completed  root", "mail 2026-11-30 12:00:00 completed root"),
+            ("two\u2028lines\u2029more", "two lines more"),
+            ("a \u200b b", "a b"),
+            ("Mail", "Mail"),
+            ("cafe\u0301", "café"),
+            ("Other", "other"),
+        ],
+        ids=range(6),
+    )
+    def test_names_have_one_form(self, given: str, kept: str) -> None:
+        assert checked(matched_spoke=given).spoke == kept
+        assert json.loads(checked(delegations=[given]).details)["delegations"] == [kept]
+
+    def test_one_character_can_stand_for_many(self) -> None:
+        assert refused(matched_spoke="\ufdfa" * 4) == "spoke.too_long"
+
     @pytest.mark.parametrize("given", [7, ["direct"], True])
     def test_no_names(self, given: Any) -> None:
         assert refused(matched_spoke=given) == "field.type"
@@ -105,13 +138,14 @@ class TestNames:
 
 class TestIds:
     def test_any_text(self) -> None:
-        for given in ("7", " ", "ünïcode/\n", "x" * 128):
+        for given in ("7", " ", "ünïcode/", "x" * 128):
             assert json.loads(checked(id=given).details)["id"] == given
 
     @pytest.mark.parametrize(
         ("given", "code"),
         [("", "id.invalid"), ("x" * 129, "id.invalid"), (7, "id.invalid"), ("a\x00", "text.nul"),
-         ("a\udfff", "text.surrogate")],
+         ("a\udfff", "text.surrogate"), ("a\nb", "text.control"), ("a\x1b[2J", "text.control"),
+         ("a\u2028b", "text.control"), ("a\u202eb", "text.control"), ("a\x85b", "text.control")],
     )  # fmt: skip
     def test_what_is_none(self, given: Any, code: str) -> None:
         assert refused(id=given) == code
@@ -156,6 +190,10 @@ class TestExtra:
         details = json.loads(checked(extra=given, delegations=["d"]).details)
         assert details == {"delegations": ["d"], "extra": given, "id": None}
 
+    def test_what_only_writes_of_nul_is_none(self) -> None:
+        given = {"pattern": r"\u0000", r"\\u0000": ["\\"]}
+        assert json.loads(checked(extra=given).details)["extra"] == given
+
     def test_four_kibibytes(self) -> None:
         room = MOST_EXTRA - len('{"a":""}')
         assert json.loads(checked(extra={"a": "x" * room}).details)["extra"]["a"] == "x" * room
@@ -172,8 +210,10 @@ class TestExtra:
             ({"a": "\ud800"}, "extra.invalid"),
             ({(1, 2): 3}, "extra.invalid"),
             ({"a": "\x00"}, "text.nul"),
+            ({"a": [{"\x00": 1}]}, "text.nul"),
+            ({"a": "\\\x00"}, "text.nul"),
         ],
-        ids=range(7),
+        ids=range(9),
     )
     def test_what_is_none(self, given: Any, code: str) -> None:
         assert refused(extra=given) == code
