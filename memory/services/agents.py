@@ -208,7 +208,10 @@ def authenticate(secret: str) -> Actor:
         raise NotAuthenticated("The agent key is not valid.")
     owner_id, key_id = found
     with owner_scope(owner_id):
-        key = AgentKey.objects.select_related(None).get(pk=key_id)
+        # It can go after it was found.
+        key = AgentKey.objects.select_related(None).filter(pk=key_id).first()
+        if key is None:
+            raise NotAuthenticated("The agent key is not valid.")
         actor = _bearer(key)
         _note_use(key, now())
         return actor

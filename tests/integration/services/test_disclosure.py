@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from datetime import UTC, datetime
+from typing import Any
 
 import pytest
 from django.db import connection, connections
@@ -94,6 +95,21 @@ class TestKeys:
         with owner_scope(alice.owner_id):
             AgentKey.objects.update(scopes=["memory:read", "agents:manage"])
         with pytest.raises(NotAuthenticated):
+            authenticate(secret)
+
+    def test_a_key_that_goes_while_it_is_looked_up(self, alice: Actor, make_agent: Agents) -> None:
+        _, secret = make_agent(alice)
+
+        def gone_after(execute: Callable[..., Any], sql: str, params: Any, many: bool, context: Any) -> Any:
+            found = execute(sql, params, many, context)
+            if "loci_find_key" in sql:
+                row = context["cursor"].fetchone()
+                with owner_scope(alice.owner_id):
+                    AgentKey.objects.all().delete()
+                context["cursor"].execute("SELECT %s::uuid, %s::uuid", row)
+            return found
+
+        with connection.execute_wrapper(gone_after), pytest.raises(NotAuthenticated):
             authenticate(secret)
 
     def test_a_key_does_not_outlive_the_one_that_made_it(self, alice: Actor, make_agent: Agents) -> None:
