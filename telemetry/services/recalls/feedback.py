@@ -2,15 +2,32 @@
 
 from __future__ import annotations
 
+from typing import Final
 from uuid import UUID
 
+from django.db import connection
+
 from memory.errors import InvalidInput, NotFound
+from memory.ids import new_id
 from memory.models import Memory, RecallRecord, owner_scope
 from memory.services.actors import Actor, Permission
 from memory.services.clock import now
 from memory.services.features import require_memory
 from memory.services.retention import EXPLANATIONS_KEPT
 from telemetry.models import RecallFeedback
+
+# One statement, so that whoever takes it back meanwhile does so before or after. A row that was there has been locked,
+# which its `xmax` shows.
+KEEP: Final = f"""
+    INSERT INTO {RecallFeedback._meta.db_table}
+        (id, owner_id, recall_id, memory_id, caller, helpful, rank, created_at)
+    VALUES (
+        %(id)s, %(owner_id)s, %(recall_id)s, %(memory_id)s, %(caller)s, %(helpful)s, %(rank)s, %(created_at)s
+    )
+    ON CONFLICT (owner_id, recall_id, memory_id, caller) DO UPDATE
+        SET helpful = excluded.helpful, rank = excluded.rank, created_at = excluded.created_at
+    RETURNING id, xmax = 0
+"""
 
 
 def give_feedback(
@@ -37,14 +54,17 @@ def give_feedback(
         # Locked, so that it is not erased before what is said of it stands.
         if memory_id and not Memory.objects.select_for_update(no_key=True).filter(pk=memory_id).first():
             raise NotFound("That memory is no longer there.")
-        kept: tuple[RecallFeedback, bool] = RecallFeedback.objects.update_or_create(
+        said = RecallFeedback(
+            id=new_id(),
             recall_id=recall_id,
             memory_id=memory_id,
             caller=actor.caller_id,
             owner_id=actor.owner_id,
-            defaults={"helpful": helpful, "rank": rank, "created_at": now()},
+            helpful=helpful,
+            rank=rank,
+            created_at=now(),
         )
-        return kept
+        return said, _kept(said)
 
 
 def take_back_feedback(*, actor: Actor, recall_id: UUID, memory_id: UUID | None = None) -> None:
@@ -64,6 +84,15 @@ def said_of(*, actor: Actor, recall_id: UUID, memory_id: UUID | None = None) -> 
         said = RecallFeedback.objects.filter(recall_id=recall_id, memory_id=memory_id, caller=actor.caller_id)
         found: bool | None = said.values_list("helpful", flat=True).first()
         return found
+
+
+def _kept(said: RecallFeedback) -> bool:
+    """Keep what was said, in place of what was said before; tell whether it is new, and give it the id of its row."""
+    columns = ("id", "owner_id", "recall_id", "memory_id", "caller", "helpful", "rank", "created_at")
+    with connection.cursor() as cursor:
+        cursor.execute(KEEP, {name: getattr(said, name) for name in columns})
+        said.pk, new = cursor.fetchone()
+    return bool(new)
 
 
 def _record(actor: Actor, recall_id: UUID) -> RecallRecord:

@@ -2,14 +2,21 @@
 
 from __future__ import annotations
 
+import threading
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 from datetime import timedelta
 from uuid import UUID
 
 import pytest
+from django.db import connection
 
+from memory.errors import NotFound
 from memory.models import Memory, RecallRecord, owner_scope
 from memory.services.clock import now
 from telemetry.models import RecallFeedback
+from telemetry.services.recalls.feedback import give_feedback, take_back_feedback
 from tests.integration.api.conftest import Client
 from tests.integration.telemetry.recalls import fill
 
@@ -96,3 +103,31 @@ def test_a_repeated_request_is_answered_again(agent: Client, recalled: tuple[str
     path, key = f"/recalls/{recalled[0]}/feedback", {"Idempotency-Key": "once"}
     answers = [agent.json("post", path, {"helpful": True}, **key).status_code for _ in range(2)]
     assert answers == [201, 201]
+
+
+@pytest.mark.django_db(transaction=True)
+def test_saying_it_and_taking_it_back_at_the_same_time(agent: Client, recalled: tuple[str, list[str]]) -> None:
+    recall_id, begin = UUID(recalled[0]), threading.Barrier(3)
+
+    def say() -> None:
+        begin.wait(30)
+        for _ in range(150):
+            give_feedback(actor=agent.actor, recall_id=recall_id, helpful=True)
+
+    def take_back() -> None:
+        begin.wait(30)
+        for _ in range(150):
+            with suppress(NotFound):
+                take_back_feedback(actor=agent.actor, recall_id=recall_id)
+
+    def alone(work: Callable[[], None]) -> None:
+        try:
+            work()
+        finally:
+            connection.close()
+
+    with ThreadPoolExecutor(3) as threads:
+        for done in [threads.submit(alone, work) for work in (say, say, take_back)]:
+            done.result(120)
+    give_feedback(actor=agent.actor, recall_id=recall_id, helpful=False)
+    assert kept(agent) == [(None, None, False)]
