@@ -35,7 +35,9 @@ from memory.services.bus.capabilities import issue_capability
 from memory.services.clock import now
 from tests.apps import API as API_ROUTES
 from tests.integration.api.conftest import API, Client, bearing, remember
+from tests.integration.api.endpoints import COMPARED
 from tests.integration.consolidation.reviewing import opened
+from tests.integration.telemetry.telling import cluster_of
 
 CHECKS = [
     not_a_server_error,
@@ -89,6 +91,8 @@ def rows(alice: Actor, agent: Client, colleague: Client, woman: Client) -> dict[
         )
     for path in ("/telemetry/budgets/day", f"/telemetry/budgets/day/agents/{colleague.actor.agent_id}"):
         assert woman.json("put", path, {"hard": "900"}).status_code == 200
+    experiment = woman.json("post", "/telemetry/experiments", COMPARED).json()["id"]
+    assert woman.json("post", f"/telemetry/experiments/{experiment}/end").status_code == 200
     return {
         "item_id": str(opened(alice).pk),
         "merge_id": woman.json(
@@ -116,6 +120,8 @@ def rows(alice: Actor, agent: Client, colleague: Client, woman: Client) -> dict[
         "name": "default",
         "number": "1",
         "period": "day",
+        "cluster_key": cluster_of(woman.actor),
+        "experiment_id": experiment,
     }
 
 
