@@ -6,6 +6,7 @@ from typing import Any, Final
 
 from rest_framework import serializers
 
+from memory.api.serializers.agents import LegibleField
 from memory.api.serializers.base import Query, Strict
 from memory.api.serializers.fields import Identifier, ProfileName, RawText, Switch, Unit
 from telemetry.services.recalls.report import DAYS, MOST_DAYS, MOST_SLOW, SLOW
@@ -195,7 +196,7 @@ class ExperimentSerializer(serializers.Serializer[Any]):
     """An experiment."""
 
     id = serializers.UUIDField()
-    label = serializers.CharField()  # type: ignore[assignment]
+    label = LegibleField()  # type: ignore[assignment]
     control = serializers.CharField()
     variant = serializers.CharField()
     share = serializers.FloatField()
