@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, Final
+from typing import Any, Final, cast
 
 from django.contrib.admin import AdminSite
 from django.contrib.auth.views import redirect_to_login
@@ -12,8 +12,11 @@ from django.utils.decorators import method_decorator
 from django.views.decorators.cache import never_cache
 
 from memory.admin.access import staff_page
+from memory.admin.notices import notices
 from memory.admin.pages import pages
-from memory.services.actors import Actor
+from memory.models import User
+from memory.services.accounts import owner_of
+from memory.services.actors import Actor, person
 
 # The palace has the way out. Passwords are asked for in one place only, and no address tells whether an object exists.
 LEFT_OUT: Final = frozenset({"logout", "password_change", "password_change_done", "view_on_site"})
@@ -45,6 +48,11 @@ class LociAdminSite(AdminSite):
     def login(self, request: HttpRequest, extra_context: Any = None) -> HttpResponse:
         """Lead to the palace's login, whatever was sent."""
         return redirect_to_login(request.GET.get("next") or reverse("admin:index"))
+
+    def index(self, request: HttpRequest, extra_context: dict[str, Any] | None = None) -> Any:
+        """Show the front page, with what apps have to say to the person."""
+        actor = person(owner_of(cast("User", request.user)).pk)
+        return super().index(request, {**(extra_context or {}), "notices": notices(actor)})
 
     def each_context(self, request: HttpRequest) -> dict[str, Any]:
         """Give what every page of the admin shows, our pages among it."""

@@ -7,9 +7,11 @@ from typing import Any
 
 import pytest
 from django.test import Client
+from django.urls import reverse
 
 from memory.models import User
 from memory.services.actors import Actor
+from telemetry.services.turns.test_mode import set_test_mode
 from tests.conftest import PASSWORD
 from tests.integration.palace.conftest import DIRECTIVES, client_of, directives
 
@@ -88,3 +90,16 @@ def test_a_form_without_its_token_is_refused(staff: Client, make_owner: Any) -> 
     checked = Client(enforce_csrf_checks=True)
     checked.cookies = staff.cookies
     assert checked.post("/admin/").status_code == 403
+
+
+def test_the_front_page_says_when_test_mode_is_on(make_owner: Callable[..., Actor]) -> None:
+    boss, other = make_owner("boss", staff=True), make_owner("other")
+    client = client_of(boss)
+    set_test_mode(actor=other, enabled=True)
+    assert "Test mode" not in client.get("/admin/").content.decode()
+    set_test_mode(actor=boss, enabled=True)
+    html = client.get("/admin/").content.decode()
+    assert "Test mode is on." in html
+    assert f'href="{reverse("telemetry:test-mode")}"' in html
+    set_test_mode(actor=boss, enabled=False)
+    assert "Test mode" not in client.get("/admin/").content.decode()

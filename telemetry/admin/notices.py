@@ -1,0 +1,15 @@
+"""What telemetry says on the front page of the admin."""
+
+from __future__ import annotations
+
+from memory.admin.notices import AdminNotice
+from memory.services.actors import Actor
+from telemetry.services.turns.test_mode import test_mode
+
+
+def test_mode_notice(actor: Actor) -> AdminNotice | None:
+    """Say that test mode is on, where it is."""
+    if not test_mode(actor=actor).enabled:
+        return None
+    sentence = "Test mode is on. Turn events go to a stream of their own and count in no live report."
+    return AdminNotice(sentence, "telemetry:test-mode", "Switch it off")
