@@ -178,6 +178,16 @@ def stays_here(model: LanguageModel, component: str) -> bool:
     return isinstance(model, ChatLanguageModel) and model.loopback(component)
 
 
+def language_model_failure() -> str | None:
+    """Say why the language model's last use in this process failed; None where it answered, or was not used yet.
+
+    Raises:
+        ProviderMisconfigured: the address or a route cannot work.
+    """
+    model = language_model()
+    return model.failure() if isinstance(model, ChatLanguageModel) else None
+
+
 @cache
 def reranker() -> GuardedReranker:
     """Give this process's reranker, behind its guard; nothing is loaded or connected before its first use.

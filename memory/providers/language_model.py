@@ -13,6 +13,7 @@ from memory.ports import ChatMessage, Completion
 from memory.ports.outbound import LLM
 from memory.providers.endpoints import checked_key, is_loopback, joined, origin
 from memory.providers.json_over_http import Answer, JsonOverHttp, Limits, Unreachable
+from memory.providers.last_uses import LastUses
 from memory.providers.llm_routes import Route, Routes
 from memory.providers.metering import Asked, allowed, metered, note_answered, note_sent, token_count
 from memory.providers.misconfigured import ProviderMisconfigured
@@ -86,6 +87,7 @@ class ChatLanguageModel:
             for component, key in (component_keys or {}).items()
         }
         self._limits = Limits(connect_seconds=connect_seconds, response_bytes=most_answer_bytes)
+        self._uses = LastUses()
         self._lock = threading.Lock()
         self._connections: dict[tuple[str, str], JsonOverHttp] = {}
         self._dialects: dict[tuple[str, str, str], _Dialect] = {}
@@ -146,11 +148,18 @@ class ChatLanguageModel:
             component=component,
         )
         allowed(asked)
-        return metered(
-            asked,
-            lambda: self._completion(route, component, prompt, json_schema, max_tokens),
-            texts=[message["content"] for message in prompt],
+        return self._uses.noted(
+            (route.base_url, route.model),
+            lambda: metered(
+                asked,
+                lambda: self._completion(route, component, prompt, json_schema, max_tokens),
+                texts=[message["content"] for message in prompt],
+            ),
         )
+
+    def failure(self) -> str | None:
+        """Say why the last use of a model in this process failed; None unless one has, and has not answered since."""
+        return self._uses.failure()
 
     def _completion(
         self,

@@ -11,7 +11,7 @@ from django.conf import settings
 
 from memory.errors import LociError
 from memory.models import EmbeddingSpace, SpaceState
-from memory.providers.composition import embedder, language_model, reranker
+from memory.providers.composition import embedder, language_model_failure, reranker
 from memory.services.findings import Finding
 
 
@@ -53,14 +53,17 @@ def of_embedder(space: Sequence[str | int] | None) -> Finding:
 
 
 def language_model_finding() -> Finding:
-    """Tell whether the language model's settings can work."""
+    """Tell whether the language model's settings can work, and how its last use went."""
     name = "language model"
     if not settings.LLM_BASE_URL:
         return Finding(name, "ok", "No language model is configured: rules do its work.")
     try:
-        language_model()
+        failure = language_model_failure()
     except LociError as error:
         return Finding(name, "failing", error.message, "Correct the LLM_ and OUTBOUND_ settings and restart.")
+    if failure is not None:
+        detail = f"It fails: {failure} What rules can do goes on."
+        return Finding(name, "degraded", detail, "Check the language model's server; it is asked again when needed.")
     return Finding(name, "ok", "A language model is configured.")
 
 

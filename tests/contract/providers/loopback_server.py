@@ -53,19 +53,23 @@ class _Server(ThreadingHTTPServer):
 
 
 class LoopbackServer:
-    """Serves a script on a free port of 127.0.0.1 until the `with` block ends."""
+    """Serves a script on a port of 127.0.0.1, a free one unless it is named, until the `with` block ends."""
 
-    def __init__(self, script: Script) -> None:
+    def __init__(self, script: Script, *, port: int = 0) -> None:
         self.script = script
         self.received: list[Received] = []
         self.connections = 0
         self.released = threading.Event()
-        self._server = _Server(("127.0.0.1", 0), self._handler())
+        self._server = _Server(("127.0.0.1", port), self._handler())
         self._thread = threading.Thread(target=self._server.serve_forever, kwargs={"poll_interval": 0.01}, daemon=True)
 
     @property
+    def port(self) -> int:
+        return int(self._server.server_address[1])
+
+    @property
     def address(self) -> str:
-        return f"http://127.0.0.1:{self._server.server_address[1]}"
+        return f"http://127.0.0.1:{self.port}"
 
     def __enter__(self) -> LoopbackServer:
         self._thread.start()

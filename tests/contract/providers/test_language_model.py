@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import socket
 import traceback
 from collections.abc import Callable, Iterator
@@ -279,3 +280,41 @@ def test_a_key_without_its_server_or_with_line_breaks_is_refused() -> None:
     with pytest.raises(ProviderMisconfigured) as caught:
         ChatLanguageModel(routes, base_url="http://127.0.0.1:9", api_key="sk-1\nX: y")
     assert "sk-1" not in str(caught.value)
+
+
+class TestLastUses:
+    def test_nothing_is_known_before_the_first_use(self, serve: Serve) -> None:
+        server = serve(lambda _: answered())
+        assert made(server.address).failure() is None
+        assert server.received == []
+
+    def test_what_answers_clears_what_failed(self, serve: Serve) -> None:
+        replies = [Reply(401), answered(), answered("")]
+        model = made(serve(lambda _: replies.pop(0)).address)
+        assert refusal(model).message == model.failure()
+        model.complete(PROMPT, component="test")
+        assert model.failure() is None
+        assert refusal(model).message == model.failure()
+
+    def test_one_model_that_answers_does_not_hide_another_that_fails(self, serve: Serve) -> None:
+        server = serve(lambda request: Reply(404) if request.body["model"] == "gone" else answered())
+        model = made(server.address, {"other": {"model": "gone"}})
+        with pytest.raises(LanguageModelUnavailable) as caught:
+            model.complete(PROMPT, component="other")
+        model.complete(PROMPT, component="test")
+        assert model.failure() == caught.value.message
+
+    def test_what_was_not_sent_says_nothing_of_the_model(self, serve: Serve) -> None:
+        model = made(serve(lambda _: answered()).address)
+        with pytest.raises(InvalidInput):
+            model.complete([], component="test")
+        assert model.failure() is None
+
+    def test_a_forked_process_knows_its_own_uses_only(self, serve: Serve) -> None:
+        model = made(serve(lambda _: Reply(401)).address)
+        refusal(model)
+        child = os.fork()
+        if child == 0:
+            os._exit(0 if model.failure() is None else 1)
+        assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
+        assert model.failure() is not None

@@ -34,6 +34,7 @@ from memory.services.health.places import disk_finding
 from telemetry.services.health_checks import writer_finding
 from telemetry.services.turns import recording
 from telemetry.services.turns.buffer import MOST_WAITING, RecordingCounts
+from tests.integration.telemetry.providers import going_and_coming
 
 LIVE, READY = "/health/live", "/health/ready"
 
@@ -342,6 +343,29 @@ class TestWriter:
     def test_switched_off_is_well(self, settings: Settings) -> None:
         settings.TELEMETRY_ENABLED = False
         assert writer_finding().status == "ok"
+
+
+@pytest.mark.django_db
+class TestLanguageModel:
+    def found(self) -> Finding:
+        return by_name(health_findings())["language model"]
+
+    def test_one_that_went_away_is_degraded_until_it_answers_again(self) -> None:
+        with going_and_coming() as server:
+            assert (self.found().status, self.found().detail) == ("ok", "A language model is configured.")
+            server.goes()
+            assert self.found().status == "ok", "nothing is asked on purpose"
+            assert server.fails()
+            assert self.found().status == "degraded"
+            assert self.found().detail.startswith("It fails: The language model's server ")
+            assert server.address not in self.found().detail
+            server.comes()
+            assert self.found().status == "degraded", "nothing is asked on purpose"
+            assert not server.fails()
+            assert self.found().status == "ok"
+
+    def test_none_is_a_choice(self) -> None:
+        assert self.found().status == "ok"
 
 
 class TestLivePages:
