@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable
 from typing import Any, Final
 
@@ -13,11 +12,10 @@ from django.template import loader
 from django.utils.decorators import sync_and_async_middleware
 
 from memory.api.problems import MEDIA_TYPE, Problem, problem_body
+from memory.services.session_keys import is_session_key
 
 API_PREFIX: Final = "/api/"
 FORMS: Final = frozenset({"application/x-www-form-urlencoded", "multipart/form-data"})
-# What Django makes; anything else would reach the database, which takes no NUL.
-_SESSION_KEY: Final = re.compile(r"[0-9a-z]{32}")
 
 
 @sync_and_async_middleware
@@ -44,7 +42,7 @@ def sound_requests(get_response: Callable[[HttpRequest], Any]) -> Callable[[Http
 
 def _refused(request: HttpRequest) -> HttpResponse | None:
     session = request.COOKIES.get(settings.SESSION_COOKIE_NAME)
-    if session is not None and not _SESSION_KEY.fullmatch(session):
+    if session is not None and not is_session_key(session):
         del request.COOKIES[settings.SESSION_COOKIE_NAME]
     named = (request.content_params or {}).get("charset", "utf-8")
     if request.content_type not in FORMS or named.lower() == "utf-8":

@@ -5,7 +5,6 @@ Everything here asks the database and belongs into a thread.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
 from importlib import import_module
@@ -21,12 +20,11 @@ from memory.errors import NotAuthenticated, OwnerPurging
 from memory.models import Owner, User
 from memory.services.actors import Actor, person
 from memory.services.agents import authenticate, authenticate_again
+from memory.services.session_keys import is_session_key
 from memory.services.wrong_keys import note_right, note_wrong, refuse_flood
 
 # How the audit names this way in.
 TRANSPORT: Final = "live"
-# What Django makes; anything else would reach the database, which takes no NUL.
-_SESSION_KEY: Final = re.compile(r"[0-9a-z]{32}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,15 +50,20 @@ class Caller:
 
 
 def shown(headers: Iterable[tuple[bytes, bytes]], client: Any) -> Credentials:
-    """Read what a client shows: a key in `Authorization: Bearer` or `X-Api-Key`, else the cookie of a session."""
+    """Read what a client shows: a key in `Authorization: Bearer` or `X-Api-Key`, else the cookie of a session.
+
+    Only a page has a session, and a page names its origin, which the door has looked at.
+    """
     found = {name: value.decode("latin-1") for name, value in headers}
     address = client[0] if client else None
     scheme, _, rest = found.get(b"authorization", "").partition(" ")
     secret = rest.strip() if scheme.lower() == "bearer" else found.get(b"x-api-key")
     if secret is not None:
         return Credentials(secret=secret.strip(), address=address)
+    if b"authorization" in found or b"origin" not in found:
+        return Credentials(address=address)
     session = parse_cookie(found.get(b"cookie", "")).get(settings.SESSION_COOKIE_NAME)
-    sound = session is not None and _SESSION_KEY.fullmatch(session)
+    sound = session is not None and is_session_key(session)
     return Credentials(session=session if sound else None, address=address)
 
 

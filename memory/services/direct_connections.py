@@ -1,0 +1,30 @@
+"""Connections outside the pool: for what must not stand in its line, or needs the server itself."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, Final
+
+from django.db import DEFAULT_DB_ALIAS, connections
+
+# Options of Django's connections that the driver itself does not know.
+_DJANGO_ONLY: Final = frozenset({"pool", "isolation_level", "server_side_binding", "assume_role"})
+
+
+def driver_parameters(database: Mapping[str, Any] | None = None) -> dict[str, Any]:
+    """Give what the driver needs for a connection of its own; without an option that says so it prepares no statement.
+
+    Args:
+        database: one as in Django's `DATABASES`; the application's own when left out.
+    """
+    found = database or connections[DEFAULT_DB_ALIAS].settings_dict
+    options = {name: value for name, value in found.get("OPTIONS", {}).items() if name not in _DJANGO_ONLY}
+    named = {
+        "dbname": found["NAME"],
+        "user": found["USER"],
+        "password": found["PASSWORD"],
+        "host": found["HOST"],
+        "port": found["PORT"],
+    }
+    # Poolers between refuse prepared statements.
+    return {"prepare_threshold": None, **options, **{name: value for name, value in named.items() if value}}
