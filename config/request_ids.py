@@ -16,12 +16,11 @@ from django.http.response import HttpResponseBase
 from django.utils.decorators import sync_and_async_middleware
 
 from config.probes import PROBES
-from memory.ports.request_id import HEADER, Running, accepted_request_id, as_part_of
+from memory.ports.request_id import HEADER, Running, accepted_request_id, as_part_of, method_named
 from memory.privacy.pii import scan
 
 access = logging.getLogger("loci.access")
 
-METHODS: Final = frozenset({"GET", "HEAD", "OPTIONS", "POST", "PUT", "PATCH", "DELETE"})
 UNKNOWN: Final = "an unknown address"
 
 Answer = Callable[[HttpRequest], HttpResponseBase]
@@ -125,7 +124,7 @@ class _Line:
         if not settings.ACCESS_LOG or self._request.path_info in PROBES:
             return
         told = {
-            "method": self._request.method if self._request.method in METHODS else "other",
+            "method": method_named(self._request.method),
             "route": self._route(),
             "status": self._response.status_code,
             "ms": round((perf_counter() - self._began) * 1000, 1),

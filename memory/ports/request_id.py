@@ -11,6 +11,9 @@ from typing import Final
 from uuid import UUID, uuid4
 
 HEADER: Final = "X-Request-ID"
+METHODS: Final = frozenset({"GET", "HEAD", "OPTIONS", "POST", "PUT", "PATCH", "DELETE"})
+OTHER_METHOD: Final = "other"
+"""What logs and counts call a method that nothing takes, which could be any text."""
 # Short and plain, since it is written into logs as it comes; a number alone may be somebody's.
 _ACCEPTED: Final = re.compile(r"(?=[0-9._-]*[A-Za-z])[A-Za-z0-9._-]{1,64}")
 
@@ -51,6 +54,11 @@ def note_agent(agent_id: UUID) -> None:
 def accepted_request_id(given: str | None) -> str:
     """Take over the id that a client gives, if it is a short plain word with a letter in it; else make one."""
     return given if given and _ACCEPTED.fullmatch(given) else uuid4().hex
+
+
+def method_named(method: str | None) -> str:
+    """Give a request's method as logs and counts name it."""
+    return method if method in METHODS else OTHER_METHOD
 
 
 @contextmanager

@@ -28,6 +28,8 @@ RUN_PURGES: Final = "memory.tasks.run_purges"
 MISSING_TOKENS: Final = "memory.tasks.call_for_missing_tokens"
 ROTATION: Final = "memory.tasks.call_for_rotation"
 SEAL_AUDIT: Final = "memory.tasks.seal_audit"
+# Tasks of every minute, of which one that ends well shows that there is a worker.
+SIGNS_OF_LIFE: Final = (RUN_DUE_WORK, CONSOLIDATE_DUE)
 HOUR: Final = 60
 DAY: Final = 24 * 60
 OURS: Final = "loci: "
@@ -113,13 +115,6 @@ def work_is_due() -> bool:
 def consolidation_is_due() -> bool:
     """Tell whether any owner's consolidation is due."""
     return DueWork.objects.filter(due_at__lte=now(), job__in=CONSOLIDATION).exists()
-
-
-def last_sign_of_life() -> datetime | None:
-    """Give the moment when a worker last finished looking for due work, None when none ever did."""
-    finished = Success.objects.filter(func=RUN_DUE_WORK).order_by("-stopped")
-    moment: datetime | None = finished.values_list("stopped", flat=True).first()
-    return moment
 
 
 class Waker:

@@ -6,12 +6,11 @@ The library is imported with the first count, so that commands that count nothin
 from __future__ import annotations
 
 import logging
-import re
 import threading
 from typing import TYPE_CHECKING, Any, Final
 
 from telemetry.metrics import shared
-from telemetry.metrics.definitions import ALL, Definition
+from telemetry.metrics.definitions import ALL, PLAIN, Definition
 
 if TYPE_CHECKING:
     from prometheus_client import CollectorRegistry
@@ -21,7 +20,6 @@ logger = logging.getLogger(__name__)
 OTHER: Final = "other"
 # Different values of one label; more become `other`. There are fewer routes, components and models than that.
 MOST_VALUES: Final = 400
-_PLAIN: Final = re.compile(r"[!-~]{1,160}")
 
 _lock: Final = threading.Lock()
 _registry: CollectorRegistry | None = None
@@ -104,7 +102,7 @@ def _bounded(definition: Definition, label: str, value: str) -> str:
     seen = _seen.setdefault((definition.name, label), set())
     if value in seen:
         return value
-    if len(seen) >= MOST_VALUES or not _PLAIN.fullmatch(value):
+    if len(seen) >= MOST_VALUES or not PLAIN.fullmatch(value):
         return OTHER
     seen.add(value)
     return value

@@ -91,7 +91,8 @@ HEALTH_CHECK = _gauge(
 DISK_FREE = _gauge("loci_disk_free_bytes", "Free space where the embedded database lies.")
 PROVIDER_UP = _gauge(
     "loci_provider_up",
-    "1 while the embedder or reranker that is configured answered its last call of the web process, else 0.",
+    "1 while the embedder, reranker or language model that is configured answered its last call of the web process, "
+    "else 0.",
     "kind",
 )
 
@@ -161,6 +162,12 @@ MODEL_COST = _counter(
     "component",
     "model",
 )
+BUDGET_REFUSALS = _counter(
+    "loci_budget_refusals_total",
+    "Calls of models that were not made because a budget is used up, by kind.",
+    "kind",
+    begins=("embedding", "llm", "rerank"),
+)
 
 _group = "Background work"
 JOB_RUNS = _counter("loci_job_runs_total", "Runs of background jobs by outcome (`ok`, `failed`).", "task", "outcome")
@@ -172,7 +179,8 @@ JOB_LAST_SUCCESS = _gauge(
     "loci_job_last_success_timestamp_seconds", "When a job last ended well since the start.", "task", across="max"
 )
 WORKER_SEEN = _gauge(
-    "loci_worker_last_seen_timestamp_seconds", "When a worker last finished looking for due work, on any machine."
+    "loci_worker_last_seen_timestamp_seconds",
+    "When a worker last finished looking for due work or consolidation, on any machine.",
 )
 QUEUE_TASKS = _gauge("loci_queue_tasks", "Tasks in the queue, those under way included.")
 QUEUE_LAG = _gauge("loci_queue_lag_seconds", "How long the oldest task that nobody has taken has been waiting.")

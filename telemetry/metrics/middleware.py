@@ -11,10 +11,10 @@ from django.conf import settings
 from django.http import HttpRequest, HttpResponse
 from django.utils.decorators import sync_and_async_middleware
 
+from memory.ports.request_id import method_named
 from telemetry.metrics.counting import begin, increase, observe
 from telemetry.metrics.definitions import HTTP_REQUESTS, HTTP_SECONDS
 
-METHODS: Final = frozenset({"GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"})
 STATIC: Final = "static"
 UNKNOWN: Final = "unknown"
 # The last pattern of the interface, which answers for every address that there is not.
@@ -55,12 +55,7 @@ def route_of(request: HttpRequest) -> str:
     return STATIC if request.path_info.startswith(settings.STATIC_URL) else UNKNOWN
 
 
-def method_of(request: HttpRequest) -> str:
-    """Give the method; one that nothing takes is `other`."""
-    return request.method if request.method in METHODS else "other"
-
-
 def _count(request: HttpRequest, answer: HttpResponse, seconds: float) -> None:
     route = route_of(request)
-    increase(HTTP_REQUESTS, route, method_of(request), f"{answer.status_code // 100}xx")
+    increase(HTTP_REQUESTS, route, method_named(request.method), f"{answer.status_code // 100}xx")
     observe(HTTP_SECONDS, seconds, route)

@@ -7,30 +7,27 @@ under a time-out, and none that looks at what belongs to an owner.
 from __future__ import annotations
 
 import shutil
-from collections.abc import Mapping
-from datetime import datetime
+from collections.abc import Callable
 from typing import Any, Final
 
 import psycopg
 from django.conf import settings
 
+from memory.services.clock import now
+from memory.services.direct_connections import driver_parameters
+from memory.services.health.work import Work, waiting_work
 from telemetry.metrics import definitions as metrics
 from telemetry.metrics.definitions import Definition
 
 CONNECT_SECONDS: Final = 2
 STATEMENT_MILLISECONDS: Final = 2000
-RUN_DUE_WORK: Final = "memory.tasks.run_due_work"
 
 Value = tuple[tuple[str, ...], float]
 Values = dict[Definition, list[Value]]
 
-# The queue's own column says until when a task is taken; one that nobody has taken stands in the past by `retry`.
 WHOLE: Final = """
     SELECT (SELECT count(*) FROM memory_owner),
            (SELECT count(*) FROM django_q_ormq),
-           (SELECT extract(epoch FROM now() - min(lock)) - %(retry)s FROM django_q_ormq
-             WHERE lock <= now() - make_interval(secs => %(retry)s)),
-           (SELECT max(stopped) FROM django_q_task WHERE success AND func = %(due_work)s),
            pg_database_size(current_database())
 """
 DUE: Final = """
@@ -63,16 +60,14 @@ def _read() -> Values:
     with psycopg.connect(**_parameters()) as connection, connection.cursor() as cursor:
         # Not as an option of the connection: pools between refuse those.
         cursor.execute("SELECT set_config('statement_timeout', %s, true)", [str(STATEMENT_MILLISECONDS)])
-        cursor.execute(WHOLE, {"retry": settings.Q_CLUSTER["retry"], "due_work": RUN_DUE_WORK})
-        whole = cursor.fetchone()
+        whole = cursor.execute(WHOLE).fetchone()
         assert whole is not None
-        owners, tasks, lag, seen, size = whole
+        owners, tasks, size = whole
         found: Values = {
             metrics.OWNERS: [((), float(owners))],
             metrics.QUEUE_TASKS: [((), float(tasks))],
-            metrics.QUEUE_LAG: [((), max(0.0, float(lag or 0)))],
             metrics.DATABASE_SIZE: [((), float(size))],
-            metrics.WORKER_SEEN: [((), seen.timestamp())] if isinstance(seen, datetime) else [],
+            **_worked_on(waiting_work(cursor)),
         }
         due = cursor.execute(DUE).fetchall()
         found[metrics.DUE_WORK] = [((job,), float(count)) for job, count, _ in due]
@@ -83,18 +78,17 @@ def _read() -> Values:
         return found
 
 
-def _parameters() -> dict[str, Any]:
-    from django.db import connections
-
-    wrapper = connections["default"]
-    given: Mapping[str, Any] = wrapper.get_connection_params()
-    left_out = ("pool", "cursor_factory", "context", "prepare_threshold")
+def _worked_on(work: Work) -> Values:
+    """Give what the checks `worker` and `queue` of health go by, so that an alert and a check tell the same."""
+    waited = (now() - work.oldest_task).total_seconds() if work.oldest_task is not None else 0.0
     return {
-        **{name: value for name, value in given.items() if name not in left_out},
-        "connect_timeout": CONNECT_SECONDS,
-        "prepare_threshold": None,
-        "application_name": "loci metrics",
+        metrics.QUEUE_LAG: [((), max(0.0, waited))],
+        metrics.WORKER_SEEN: [((), work.last_run.timestamp())] if work.last_run is not None else [],
     }
+
+
+def _parameters() -> dict[str, Any]:
+    return {**driver_parameters(), "connect_timeout": CONNECT_SECONDS, "application_name": "loci metrics"}
 
 
 def from_health() -> Values:
@@ -139,17 +133,19 @@ def _disk() -> Values:
 
 def _providers() -> list[Value]:
     from memory.errors import LociError
-    from memory.providers.composition import embedder, reranker
+    from memory.providers.composition import embedder, language_model_failure, reranker
 
+    known: tuple[tuple[str, bool, Callable[[], bool]], ...] = (
+        ("embedder", settings.EMBEDDING_PROVIDER != "none", lambda: embedder().state().status == "ok"),
+        ("reranker", settings.RERANKER_PROVIDER != "none", lambda: reranker().state().status == "ok"),
+        ("language_model", bool(settings.LLM_BASE_URL), lambda: language_model_failure() is None),
+    )
     found: list[Value] = []
-    for kind, chosen, made in (
-        ("embedder", settings.EMBEDDING_PROVIDER, embedder),
-        ("reranker", settings.RERANKER_PROVIDER, reranker),
-    ):
-        if chosen == "none":
+    for kind, configured, works in known:
+        if not configured:
             continue
         try:
-            well = made().state().status == "ok"
+            well = works()
         except LociError:
             well = False
         found.append(((kind,), float(well)))

@@ -11,7 +11,8 @@ from django.core.exceptions import MiddlewareNotUsed
 from django.http import HttpRequest, HttpResponse
 from django.utils.decorators import sync_and_async_middleware
 
-from telemetry.metrics.middleware import method_of, route_of
+from memory.ports.request_id import method_named
+from telemetry.metrics.middleware import route_of
 from telemetry.metrics.tracing import span_of
 
 if TYPE_CHECKING:
@@ -35,7 +36,7 @@ def traced_requests(get_response: Callable[[HttpRequest], Any]) -> Callable[[Htt
             if _passed_over(request):
                 answer: HttpResponse = await get_response(request)
                 return answer
-            with span_of(method_of(request), {}, caller=request.headers) as span:
+            with span_of(method_named(request.method), {}, caller=request.headers) as span:
                 answer = await get_response(request)
                 _describe(span, request, answer)
                 return answer
@@ -46,7 +47,7 @@ def traced_requests(get_response: Callable[[HttpRequest], Any]) -> Callable[[Htt
         if _passed_over(request):
             answer: HttpResponse = get_response(request)
             return answer
-        with span_of(method_of(request), {}, caller=request.headers) as span:
+        with span_of(method_named(request.method), {}, caller=request.headers) as span:
             answer = get_response(request)
             _describe(span, request, answer)
             return answer
@@ -62,7 +63,7 @@ def _passed_over(request: HttpRequest) -> bool:
 def _describe(span: Span, request: HttpRequest, answer: HttpResponse) -> None:
     from opentelemetry.trace import Status, StatusCode
 
-    route, method = route_of(request), method_of(request)
+    route, method = route_of(request), method_named(request.method)
     span.update_name(f"{method} {route}")
     span.set_attributes(
         {"http.request.method": method, "http.route": route, "http.response.status_code": answer.status_code}

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import atexit
 import multiprocessing
-import re
 import threading
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
@@ -22,6 +21,7 @@ from memory.ports.request_id import current_request_id
 from memory.ports.tracing import Value, install_tracer
 from memory.providers.per_process import PerProcess
 from memory.services.gathering import write_at_end
+from telemetry.metrics.definitions import PLAIN
 
 if TYPE_CHECKING:
     from opentelemetry.sdk.trace import TracerProvider
@@ -31,7 +31,6 @@ REQUEST_ID: Final = "loci.request_id"
 SERVICE: Final = "loci"
 # How long the end of a process waits for a collector that does not answer.
 FLUSH_SECONDS: Final = 3.0
-_PLAIN: Final = re.compile(r"[!-~]{1,160}")
 
 
 def install() -> None:
@@ -70,7 +69,7 @@ def span_of(name: str, attributes: Mapping[str, Value], *, caller: Mapping[str, 
 
 def described(attributes: Mapping[str, Value]) -> dict[str, Value]:
     """Keep numbers and plain words, and add the id of the request under way."""
-    found = {name: value for name, value in attributes.items() if not isinstance(value, str) or _PLAIN.fullmatch(value)}
+    found = {name: value for name, value in attributes.items() if not isinstance(value, str) or PLAIN.fullmatch(value)}
     request_id = current_request_id()
     return {**found, REQUEST_ID: request_id} if request_id else found
 

@@ -12,6 +12,7 @@ import pytest
 import yaml
 
 from telemetry.metrics.definitions import ALL, Definition
+from telemetry.services.costs.health import NAME as BUDGETS
 from tests.contract.promql import NotUnderstood, Selector, selectors
 from tests.contract.test_docs import anchors
 from tests.environment import PROJECT
@@ -188,6 +189,13 @@ def test_alerts_say_why_and_what_to_do() -> None:
         used = set(re.findall(r"\$labels\.(\w+)", " ".join(said.values())))
         by = {label for one in selectors(rule["expr"]) for label in one.grouped_by}
         assert used <= by, f"{rule['alert']} names a label that it has not"
+
+
+def test_a_used_up_budget_is_noticed_wherever_it_was_met() -> None:
+    """By the check, and by what was refused, to workers too."""
+    (rule,) = [rule for rule in rules() if rule["annotations"]["runbook"].endswith("#a-budget-is-used-up")]
+    assert {one.name for one in selectors(rule["expr"])} == {"loci_health_check", "loci_budget_refusals_total"}
+    assert f'check="{BUDGETS}"' in rule["expr"]
 
 
 def test_the_example_reads_metrics_with_the_token() -> None:

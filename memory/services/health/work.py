@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
-from typing import Final
+from typing import Any, Final, Protocol
 
 from django.conf import settings
 from django.db import connection
@@ -13,7 +13,7 @@ from django.db import connection
 from memory.models import DueWork, SpaceState
 from memory.services.clock import now
 from memory.services.findings import Finding
-from memory.services.jobs import CONSOLIDATE_DUE, CONSOLIDATION, RUN_DUE_WORK
+from memory.services.jobs import CONSOLIDATION, SIGNS_OF_LIFE
 
 # The schedule comes every minute; one missed round is no sign of trouble yet.
 SILENCE: Final = timedelta(minutes=3)
@@ -57,22 +57,38 @@ class Work:
     owners: bool
 
 
-def waiting_work() -> Work:
-    """Ask what waits, with one query."""
-    with connection.cursor() as cursor:
-        cursor.execute(
-            WORK_SQL,
-            {
-                "vectors": DueWork.VECTORS,
-                "tokens": DueWork.TOKENS,
-                "consolidation": list(CONSOLIDATION),
-                "retry": DueWork.CONSOLIDATE_RETRY,
-                "tasks": [RUN_DUE_WORK, CONSOLIDATE_DUE],
-                "active": str(SpaceState.ACTIVE),
-                "now": now(),
-            },
-        )
-        return Work(*cursor.fetchone())
+class Cursor(Protocol):
+    """What a question needs: a cursor of Django's, or one of the driver's own."""
+
+    def execute(self, query: Any, params: Any = None, /) -> Any:
+        """Send a statement."""
+
+    def fetchone(self) -> Any:
+        """Give the next row."""
+
+
+def waiting_work(cursor: Cursor | None = None) -> Work:
+    """Ask what waits, with one query.
+
+    Args:
+        cursor: where to ask; the application's own connection when left out.
+    """
+    if cursor is None:
+        with connection.cursor() as own:
+            return waiting_work(own)
+    cursor.execute(
+        WORK_SQL,
+        {
+            "vectors": DueWork.VECTORS,
+            "tokens": DueWork.TOKENS,
+            "consolidation": list(CONSOLIDATION),
+            "retry": DueWork.CONSOLIDATE_RETRY,
+            "tasks": list(SIGNS_OF_LIFE),
+            "active": str(SpaceState.ACTIVE),
+            "now": now(),
+        },
+    )
+    return Work(*cursor.fetchone())
 
 
 def work_findings(work: Work) -> list[Finding]:

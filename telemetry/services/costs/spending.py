@@ -27,7 +27,7 @@ from memory.ports.recorder import JobRan, ModelCalled, RecallObserved
 from memory.services.clock import now
 from memory.services.gathering import write_at_end
 from telemetry.metrics.counting import increase
-from telemetry.metrics.definitions import MODEL_COST
+from telemetry.metrics.definitions import BUDGET_REFUSALS, MODEL_COST
 from telemetry.services.costs.limits import Limit, Spent, limits, spent
 from telemetry.services.costs.prices import costs_something
 from telemetry.services.costs.usage_log import Sums, UsageLog
@@ -88,6 +88,7 @@ class Spending:
             if limit.hard is None or limit.agent_id not in (None, intended.agent_id):
                 continue
             if known is not None and known.spent.of(limit.place) >= limit.hard:
+                increase(BUDGET_REFUSALS, intended.kind)
                 period = known.spent.day if limit.period == known.spent.day.sort else known.spent.month
                 whose = "This agent's budget" if limit.agent_id else "The budget"
                 raise BudgetExceeded(

@@ -21,8 +21,9 @@ from memory.models import DueWork, Memory, owner_scope
 from memory.services import due_work
 from memory.services.actors import Actor
 from memory.services.clock import now
+from memory.services.health.work import waiting_work
 from memory.services.job_runs import JobError
-from memory.services.jobs import RUN_DUE_WORK, Waker, ensure_schedules, last_sign_of_life, plans, work_is_due
+from memory.services.jobs import RUN_DUE_WORK, Waker, ensure_schedules, plans, work_is_due
 from memory.services.retirement import delete_memory
 from memory.services.writing import call_for_work
 from tests.environment import PROJECT
@@ -138,7 +139,7 @@ def test_a_real_worker_erases_what_a_person_deleted(make_owner: Callable[..., Ac
     )
     try:
         deadline = time.monotonic() + PATIENCE
-        while _ids(alice) != {kept} or last_sign_of_life() is None:
+        while _ids(alice) != {kept} or waiting_work().last_run is None:
             assert time.monotonic() < deadline, "the memory was not erased"
             assert worker.poll() is None, worker.stderr.read() if worker.stderr else ""
             time.sleep(0.2)

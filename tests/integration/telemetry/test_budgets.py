@@ -39,6 +39,7 @@ from memory.services.recall import recall
 from memory.services.remember import remember
 from memory.services.settings import change_settings
 from telemetry.metrics.counting import counted_here
+from telemetry.metrics.counting import counted_here
 from telemetry.services.costs import spending
 from telemetry.services.costs.budgets import (
     BudgetDraft,
@@ -117,6 +118,11 @@ def refusals() -> float:
     return counted_here().get_sample_value("loci_budget_refusals_total", {"kind": "llm"}) or 0.0
 
 
+def refusals() -> float:
+    """Count the calls of language models that a budget has forbidden to this process."""
+    return counted_here().get_sample_value("loci_budget_refusals_total", {"kind": "llm"}) or 0.0
+
+
 def chat(server: LoopbackServer, **values: Any) -> Any:
     chosen = {"LLM_BASE_URL": server.address, "LLM_MODEL": "chat", "MODEL_PRICES": {"chat": Price(input=Decimal(1))}}
     return configured(**{**chosen, **values})
@@ -126,6 +132,7 @@ class TestStop:
     def test_from_the_hard_limit_on_no_model_is_asked_that_costs(self, alice: Actor, serve: Serve) -> None:
         set_budget(actor=alice, draft=BudgetDraft(period="month", hard="0.0025"))
         before = refusals()
+        before = refusals()
         server = serve(talking)
         with chat(server):
             for _ in range(3):
@@ -134,6 +141,7 @@ class TestStop:
                 ask(alice)
         assert len(server.received) == 3
         assert caught.value.machine_code == "budget.exceeded"
+        assert refusals() == before + 1
         assert refusals() == before + 1
         assert caught.value.details["period"] == "month"
         assert (list_budgets(actor=alice)[0].spent, list_budgets(actor=alice)[0].state) == (

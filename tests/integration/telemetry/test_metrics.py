@@ -6,16 +6,19 @@ import json
 import os
 import subprocess
 import sys
-from collections.abc import Callable, Mapping
-from datetime import timedelta
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from datetime import datetime, timedelta
 from decimal import Decimal
 from typing import Any
 
 import pytest
 from django.conf import settings
+from django.core.cache import caches
 from django.core.management import call_command
 from django.db import connections
 from django.test import Client, override_settings
+from django_q.brokers import get_broker
 from django_q.models import OrmQ, Success
 from prometheus_client.openmetrics.parser import text_string_to_metric_families as open_families
 from prometheus_client.parser import text_string_to_metric_families as families
@@ -28,16 +31,18 @@ from memory.ports.live import socket_count_changed
 from memory.ports.recorder import JobRan, ModelCalled, RecallObserved, job_ran, model_called, recalled
 from memory.providers.composition import embedder
 from memory.services.actors import Actor
-from memory.services.clock import now
+from memory.services.clock import now, set_clock
 from memory.services.drafts import Draft
 from memory.services.health import forget_health
-from memory.services.jobs import RUN_DUE_WORK
+from memory.services.health.work import TASKS_LATE
+from memory.services.jobs import SIGNS_OF_LIFE, call_worker
 from memory.services.remember import remember
 from telemetry.metrics import standing
 from telemetry.metrics.definitions import ALL, POOL_WAITING
 from telemetry.services.turns.drafts import TurnDraft
 from telemetry.services.turns.recording import flush, record, record_events
 from tests.environment import PROJECT
+from tests.integration.telemetry.providers import going_and_coming
 
 TOKEN = {"Authorization": f"Bearer {settings.METRICS_TOKEN}"}
 real = pytest.mark.django_db(transaction=True)
@@ -104,6 +109,20 @@ class TestAccess:
         codes = [client.get("/metrics", HTTP_AUTHORIZATION=f"Bearer {n}").status_code for n in range(8)]
         assert codes == [401] * 5 + [429] * 3
         assert int(client.get("/metrics", HTTP_AUTHORIZATION="Bearer 9")["Retry-After"]) > 0
+        scrape(client)
+
+    @override_settings(MOST_WRONG_KEYS=5)
+    @real
+    def test_trying_tokens_does_not_lock_agents_out_nor_the_other_way_round(
+        self, client: Client, alice: Actor, make_agent: Callable[..., tuple[Actor, str]]
+    ) -> None:
+        _, key = make_agent(alice, "scribe")
+        for n in range(6):
+            client.get("/metrics", HTTP_AUTHORIZATION=f"Bearer {n}")
+        assert client.get("/api/v1/memories", HTTP_AUTHORIZATION=f"Bearer {key}").status_code == 200
+        caches["agent_keys"].clear()
+        codes = [client.get("/api/v1/memories", HTTP_AUTHORIZATION=f"Bearer {n}").status_code for n in range(6)]
+        assert codes[-1] == 429
         scrape(client)
 
     @real
@@ -294,7 +313,7 @@ class TestWhatHappens:
 
 class TestWhatStands:
     @real
-    def test_work_queue_worker_and_purges(self, client: Client, alice: Actor, mallory: Actor) -> None:
+    def test_work_and_purges(self, client: Client, alice: Actor, mallory: Actor) -> None:
         moment = now()
         DueWork.objects.all().delete()
         for actor, minutes in ((alice, 5), (mallory, 1)):
@@ -302,12 +321,6 @@ class TestWhatStands:
                 owner_id=actor.owner_id, job=DueWork.ERASE, due_at=moment - timedelta(minutes=minutes)
             )
         DueWork.objects.create(owner_id=alice.owner_id, job=DueWork.EXPIRE, due_at=moment + timedelta(hours=1))
-        retry = timedelta(seconds=int(str(settings.Q_CLUSTER["retry"])))
-        OrmQ.objects.create(key="loci", payload="", lock=moment - retry - timedelta(seconds=30))
-        OrmQ.objects.create(key="loci", payload="", lock=moment)
-        Success.objects.create(
-            id="1", name="1", func=RUN_DUE_WORK, started=moment, stopped=moment - timedelta(seconds=90), success=True
-        )
         Purge.objects.create(
             pseudonym=alice.owner_id, subject="owner", state=PurgeState.FAILED, requested_by="", requested_at=moment,
             token_digest=b"x" * 32,
@@ -322,9 +335,6 @@ class TestWhatStands:
         assert of("loci_due_work", kind="erase") == 2
         assert 290 < of("loci_due_work_oldest_seconds", kind="erase") < 600
         assert ("loci_due_work", frozenset({("kind", "expire")})) not in found
-        assert of("loci_queue_tasks") == 2
-        assert 25 < of("loci_queue_lag_seconds") < 300
-        assert abs(of("loci_worker_last_seen_timestamp_seconds") - (moment.timestamp() - 90)) < 1
         assert of("loci_purges", state="failed") == 1
         assert of("loci_database_size_bytes") > 1_000_000
         assert of("loci_database_connections", state="active") >= 1
@@ -336,9 +346,10 @@ class TestWhatStands:
         forget_health()
         assert value(client, "loci_health_check", check="database") == 0
         assert value(client, "loci_health_check", check="worker") == 1
+        assert value(client, "loci_health_check", check="memory") == 0
         monkeypatch.setattr(settings, "MEMORY_ENABLED", False)
         forget_health()
-        assert [name for (name, _), found in samples(scrape(client)).items() if name == "loci_health_check" and found]
+        assert value(client, "loci_health_check", check="memory") == 1
         forget_health()
 
     @real
@@ -352,9 +363,48 @@ class TestWhatStands:
         assert not [name for name, _ in found if name == "loci_health_check"]
 
     @real
-    def test_a_task_under_way_is_no_lag(self, client: Client) -> None:
-        OrmQ.objects.create(key="loci", payload="", lock=now())
-        assert value(client, "loci_queue_lag_seconds") == 0
+    def test_a_task_waits_from_when_it_was_queued(self, client: Client) -> None:
+        call_worker()
+        queued = OrmQ.objects.get().lock
+        with at(queued + timedelta(minutes=6)):
+            assert value(client, "loci_queue_lag_seconds") == 360
+            call_worker()
+            assert value(client, "loci_queue_lag_seconds") == 360
+            assert value(client, "loci_queue_tasks") == 2
+
+    @real
+    def test_a_task_that_a_worker_holds_does_not_wait(self, client: Client) -> None:
+        call_worker()
+        assert len(get_broker().dequeue()) == 1
+        held_until = OrmQ.objects.get().lock
+        with at(held_until - timedelta(minutes=1)):
+            assert value(client, "loci_queue_lag_seconds") == 0
+            assert value(client, "loci_queue_tasks") == 1
+        # Whoever held it is gone.
+        with at(held_until + timedelta(minutes=1)):
+            assert value(client, "loci_queue_lag_seconds") == 60
+
+    @real
+    def test_a_queue_that_stands_is_seen_by_the_metric_and_by_health_alike(self, client: Client) -> None:
+        call_worker()
+        with at(OrmQ.objects.get().lock + TASKS_LATE + timedelta(seconds=1)):
+            forget_health()
+            assert value(client, "loci_queue_lag_seconds") == TASKS_LATE.total_seconds() + 1
+            assert value(client, "loci_health_check", check="queue") == 1
+        forget_health()
+
+    @real
+    @pytest.mark.parametrize("task", SIGNS_OF_LIFE)
+    def test_a_worker_that_health_hears_of_is_not_silent(self, client: Client, task: str) -> None:
+        assert value(client, "loci_worker_last_seen_timestamp_seconds") is None
+        moment = now()
+        Success.objects.create(id="1", name="1", func=task, started=moment, stopped=moment, success=True)
+        forget_health()
+        seen = value(client, "loci_worker_last_seen_timestamp_seconds")
+        assert seen is not None
+        assert abs(seen - moment.timestamp()) < 0.01
+        assert value(client, "loci_health_check", check="worker") == 0
+        forget_health()
 
     @real
     def test_an_embedder_that_fails_is_down(self, client: Client, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -369,6 +419,18 @@ class TestWhatStands:
         assert value(client, "loci_provider_up", kind="embedder") == 0
         monkeypatch.undo()
         embedder().embed(["a"])
+
+    @real
+    def test_a_language_model_that_went_away_is_down_until_it_answers_again(self, client: Client, alice: Actor) -> None:
+        assert value(client, "loci_provider_up", kind="language_model") is None
+        with going_and_coming() as server:
+            assert value(client, "loci_provider_up", kind="language_model") == 1
+            server.goes()
+            assert server.fails()
+            assert value(client, "loci_provider_up", kind="language_model") == 0
+            server.comes()
+            assert not server.fails()
+            assert value(client, "loci_provider_up", kind="language_model") == 1
 
     @real
     def test_many_owners_make_no_more_series(self, client: Client, make_owner: Callable[..., Actor]) -> None:
@@ -406,6 +468,24 @@ class TestWhatStands:
             patch.setitem(connections["default"].settings_dict, "HOST", "/nowhere")
             answer = client.get("/metrics")
         assert (answer.status_code, answer.json()["code"]) == (503, "database.unavailable")
+
+
+class SetClock:
+    def __init__(self, moment: datetime) -> None:
+        self._moment = moment
+
+    def now(self) -> datetime:
+        return self._moment
+
+
+@contextmanager
+def at(moment: datetime) -> Iterator[None]:
+    """Let it be a moment for the services."""
+    set_clock(SetClock(moment))
+    try:
+        yield
+    finally:
+        set_clock(None)
 
 
 def _observed(actor: Actor, **changes: Any) -> RecallObserved:

@@ -9,6 +9,7 @@ import sys
 
 import pytest
 
+from telemetry.bounds import LATENCY_SECONDS, STAGE_SECONDS
 from telemetry.metrics import counting
 from telemetry.metrics.counting import change, increase, observe, set_to
 from telemetry.metrics.definitions import (
@@ -21,7 +22,6 @@ from telemetry.metrics.definitions import (
     RECALL_STAGES,
     Definition,
 )
-from telemetry.quality import buckets
 from tests.environment import PROJECT
 
 # Words of the product or of its configuration; nothing else may tell values of a metric apart.
@@ -54,8 +54,8 @@ def test_names_labels_and_units_follow_the_rules(definition: Definition) -> None
 
 
 def test_recalls_are_counted_by_the_bounds_of_their_report() -> None:
-    assert RECALL_SECONDS.buckets == buckets.LATENCY_SECONDS
-    assert RECALL_STAGES.buckets == buckets.STAGE_SECONDS
+    assert RECALL_SECONDS.buckets == LATENCY_SECONDS
+    assert RECALL_STAGES.buckets == STAGE_SECONDS
 
 
 def test_no_metric_is_declared_and_never_given_a_value() -> None:

@@ -1,1 +1,0 @@
-"""What browsers are told at once."""
