@@ -11,7 +11,7 @@ from uuid import UUID
 from django.conf import settings
 
 from memory.errors import Conflict, InvalidInput, NotFound
-from memory.models import owner_scope
+from memory.models import Owner, current_owner, owner_scope
 from memory.ports.live import announce_change
 from memory.services.actors import Actor, Permission
 from memory.services.audit.recording import record
@@ -218,6 +218,8 @@ def _rows(period: BudgetPeriod, agent_id: UUID | None) -> Any:
 
 
 def _locked(period: BudgetPeriod, agent_id: UUID | None) -> Budget | None:
+    # A budget that is not there yet cannot be locked, so changes of an owner's budgets take their turns.
+    Owner.objects.select_for_update(no_key=True).get(pk=current_owner())
     row: Budget | None = _rows(period, agent_id).select_for_update().first()
     return row
 
