@@ -146,15 +146,19 @@ def next_day(moment: datetime) -> datetime:
     return datetime.combine(moment.astimezone(UTC).date() + timedelta(days=1), time(), UTC)
 
 
-def try_what_was_not_asked(*, at: datetime) -> int:
+def try_what_was_not_asked(*, at: datetime, due_at: datetime) -> int:
     """Let the next run try what the budget forbade, since the budget has changed; within the owner's scope.
+
+    Args:
+        at: now; a run by hand tries it from then on.
+        due_at: when workers are to try it, who may know of the change a few seconds later.
 
     Returns:
         How many rows.
     """
     changed: int = ExtractionFailure.objects.filter(code=NOT_ASKED, next_at__gt=at).update(next_at=at)
     if changed:
-        call_for_work(DueWork.CONSOLIDATE, due_at=at)
+        call_for_work(DueWork.CONSOLIDATE, due_at=due_at)
     return changed
 
 

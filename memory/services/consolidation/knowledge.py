@@ -15,13 +15,13 @@ from memory.errors import KeysUnavailable, LociError
 from memory.models import Memory, Status, owner_scope
 from memory.ports import Extract
 from memory.services.consolidation.contradictions import settle
-from memory.services.consolidation.extracting import extract, forget_failures, is_outage, note_failures
+from memory.services.consolidation.extracting import NOT_ASKED, extract, forget_failures, is_outage, note_failures
 from memory.services.consolidation.facts import Prepared, prepare, store
 from memory.services.consolidation.gating import ask_about
 from memory.services.consolidation.graph_writing import write_entities, write_events, write_relations
 from memory.services.consolidation.known_names import admit_known
 from memory.services.consolidation.selection import Batch, mark_extracted, select
-from memory.services.consolidation.situation import backlog
+from memory.services.consolidation.situation import AWAY, backlog
 from memory.services.consolidation.stages import StageContext, StageReport
 from memory.services.graph.writing import change_graph
 
@@ -76,10 +76,12 @@ def run(context: StageContext) -> Sequence[StageReport]:
     reports = Reports()
     try:
         batches = select(context, reports.selection)
-        for batch in batches:
+        for place, batch in enumerate(batches):
             context.beat()
             if not _work(context, batch, reports):
-                reports.extraction.notes.append("extractor.away")
+                reports.extraction.notes.append(AWAY)
+                if NOT_ASKED in reports.extraction.notes:
+                    _leave(context, batches[place + 1 :])
                 break
     finally:
         with owner_scope(context.actor.owner_id):
@@ -97,6 +99,12 @@ def _work(context: StageContext, batch: Batch, reports: Reports) -> bool:
     totals.rows_seen += len(batch.rows)
     totals.bytes_seen += sum(len(passage.text.encode()) for passage in batch.passages)
     return len(failed) < len(batch.rows) or not all(map(is_outage, failed.values()))
+
+
+def _leave(context: StageContext, batches: Sequence[Batch]) -> None:
+    """Leave batches of which nothing can be asked before the budget's next day or month."""
+    with owner_scope(context.actor.owner_id):
+        note_failures({row.pk: NOT_ASKED for batch in batches for row in batch.rows}, context.moment)
 
 
 def _write(context: StageContext, batch: Batch, drawn: Extract, failed: Mapping[UUID, str], reports: Reports) -> None:

@@ -23,6 +23,8 @@ UNHEARD: Final = (Role.SYSTEM, Role.TOOL)
 # How long a run that has made way for users' work waits.
 DEFERRED_FOR: Final = timedelta(seconds=60)
 LOOKED_AT: Final = 10
+AWAY: Final = "extractor.away"
+"""What a run notes that drew from nothing more because what draws was away, or its owner's budget used up."""
 
 WAITS: Final = """
     m.owner_id = %(owner)s AND m.extracted_at IS NULL AND m.status = %(live)s
@@ -146,8 +148,8 @@ def left_over(run: ConsolidationRun | None) -> dict[Group, datetime]:
         undone = run.state in (RunState.DEFERRED, RunState.INTERRUPTED) and report["state"] in (WAITING, STOPPED)
         if undone or MORE in report["notes"]:
             left[Group(report["group"])] = again
-    # A run that saw nothing although there is a backlog would see nothing again.
-    if run.backlog_rows and run.rows_seen:
+    # A run that saw nothing although there is a backlog would see nothing again; what was away still is.
+    if run.backlog_rows and run.rows_seen and not any(AWAY in report["notes"] for report in run.stages):
         left[Group.KNOWLEDGE] = again
     return left
 

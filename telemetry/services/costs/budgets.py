@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from datetime import datetime, timedelta
 from decimal import Decimal, InvalidOperation
 from typing import Any, Final
 from uuid import UUID
@@ -147,9 +148,7 @@ def set_budget(*, actor: Actor, draft: BudgetDraft, version: int | None = None) 
         record(
             actor=actor.label, verb="change", object_kind="budget", object_id=agent_id, reason=period.value, at=moment
         )
-        try_what_was_not_asked(at=moment)
-        request_vectors.try_again(at=moment)
-        note_reached(at=moment)
+        _changed(moment)
         announce_change(actor.owner_id, SORT, str(agent_id or ""), row.version)
         found = _present(period, agent_id)
     spending.look_again(actor.owner_id)
@@ -177,9 +176,7 @@ def remove_budget(*, actor: Actor, period: Any, agent_id: UUID | None = None, ve
         record(
             actor=actor.label, verb="reset", object_kind="budget", object_id=agent_id, reason=chosen.value, at=moment
         )
-        try_what_was_not_asked(at=moment)
-        request_vectors.try_again(at=moment)
-        note_reached(at=moment)
+        _changed(moment)
         announce_change(actor.owner_id, SORT, str(agent_id or ""))
     spending.look_again(actor.owner_id)
 
@@ -190,6 +187,14 @@ def budget_version(*, actor: Actor, period: Any, agent_id: UUID | None = None) -
     with owner_scope(actor.owner_id):
         row = _rows(_period(period), _agent(agent_id)).first()
         return row.version if row is not None else 0
+
+
+def _changed(moment: datetime) -> None:
+    """Note what is reached now, and let what was forbidden be tried when every process knows of the change."""
+    known = moment + timedelta(seconds=spending.REFRESH_SECONDS)
+    try_what_was_not_asked(at=moment, due_at=known)
+    request_vectors.try_again(at=known)
+    note_reached(at=moment)
 
 
 def _use(limit: Limit, known: Spent) -> BudgetUse:
