@@ -45,10 +45,10 @@ def is_welcome(headers: Any) -> bool:
     origin = found.get(b"origin")
     if origin is None:
         return b"authorization" in found or b"x-api-key" in found
+    if origin in settings.CSRF_TRUSTED_ORIGINS:
+        return True
     place = _place(origin)
-    return origin in settings.CSRF_TRUSTED_ORIGINS or (
-        place is not None and place == _place(f"{_scheme(found)}://{host}")
-    )
+    return place is not None and place == _place(f"{_scheme(found)}://{host}".lower())
 
 
 def _scheme(headers: dict[bytes, str]) -> str:
@@ -65,6 +65,9 @@ def _place(address: str) -> tuple[str, str, int | None] | None:
         port = parts.port
     except ValueError:
         return None
+    # What browsers write: in lower case, without a user, a path or an empty port.
+    if address != f"{parts.scheme}://{parts.netloc.lower()}" or "@" in parts.netloc or parts.netloc.endswith(":"):
+        return None
     if parts.scheme not in _DEFAULT_PORTS or not parts.hostname:
         return None
-    return parts.scheme, parts.hostname, port or _DEFAULT_PORTS[parts.scheme]
+    return parts.scheme, parts.hostname, _DEFAULT_PORTS[parts.scheme] if port is None else port

@@ -67,12 +67,30 @@ def refused(place: str, headers: dict[str, str], origin: str | None, path: str =
         "null",
         "file://",
         "http://[",
+        "http://evil@{place}",
+        "http://evil:word@{place}",
+        "http://@{place}",
+        "HTTP://{place}",
+        "http://{place}/",
+        "http://{place}/page?a#b",
         None,
     ],
 )
 def test_pages_of_other_places_are_refused(place: str, alice: Actor, origin: str | None) -> None:
     named = origin and origin.format(place=place, host=place.partition(":")[0])
     assert refused(place, cookie_of(logged_in(alice)), named) == 403
+
+
+@pytest.mark.parametrize("given", ["Basic YTpi", "Bearer", "Bearer loci_aaaaaaaa_" + "b" * 43, "x", ""])
+@pytest.mark.parametrize("origin", [None, "own"])
+def test_who_brings_a_key_is_judged_by_the_key_alone(place: str, alice: Actor, given: str, origin: str | None) -> None:
+    with listening(place, {**cookie_of(logged_in(alice)), "Authorization": given}, origin=origin) as opened:
+        assert opened.closed_with() == 4401
+
+
+def test_a_session_without_a_page_is_no_way_in_beside_a_key(place: str, alice: Actor) -> None:
+    with listening(place, {**cookie_of(logged_in(alice)), "X-Api-Key": ""}, origin=None) as opened:
+        assert opened.closed_with() == 4401
 
 
 def test_an_origin_that_the_operator_trusts_is_let_in(place: str, alice: Actor, settings: Settings) -> None:
