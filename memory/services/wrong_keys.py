@@ -1,4 +1,4 @@
-"""A limit on wrong agent keys from one address, so that trying keys costs no query.
+"""A limit on wrong keys from one address, so that trying keys costs no query; each way in counts its own.
 
 Keys have 256 random bits and cannot be guessed; this is about the load. A key that was right within the last minutes
 passes from everywhere, so that whoever shares an address with an attacker keeps working.
@@ -18,20 +18,22 @@ from memory.networks import network_of
 WINDOW_SECONDS: Final = 60
 KNOWN_SECONDS: Final = 600
 CACHE: Final = "agent_keys"
+AGENTS: Final = "agents"
+"""The way in for agents' keys."""
 
 
-def refuse_flood(secret: str, address: str | None) -> None:
-    """Refuse a key unread when too many wrong ones came from its address; raises RateLimited."""
+def refuse_flood(secret: str, address: str | None, *, way_in: str = AGENTS) -> None:
+    """Refuse a key unread when too many wrong ones came this way from its address; raises RateLimited."""
     cache = caches[CACHE]
-    wrong = cache.get(_address_key(address), 0)
-    if wrong >= settings.MOST_WRONG_KEYS and not cache.get(_secret_key(secret)):
+    wrong = cache.get(_address_key(way_in, address), 0)
+    if wrong >= settings.MOST_WRONG_KEYS and not cache.get(_secret_key(way_in, secret)):
         message = f"Too many requests in a short time. Wait {WINDOW_SECONDS} seconds and try again."
         raise RateLimited(message, retry_after=WINDOW_SECONDS)
 
 
-def note_wrong(address: str | None) -> None:
-    """Count a wrong key from an address; the count is forgotten a minute after its first one."""
-    key = _address_key(address)
+def note_wrong(address: str | None, *, way_in: str = AGENTS) -> None:
+    """Count a wrong key from an address on this way in; the count is forgotten a minute after its first one."""
+    key = _address_key(way_in, address)
     if not caches[CACHE].add(key, 1, WINDOW_SECONDS):
         try:
             caches[CACHE].incr(key)
@@ -40,14 +42,14 @@ def note_wrong(address: str | None) -> None:
             caches[CACHE].add(key, 1, WINDOW_SECONDS)
 
 
-def note_right(secret: str) -> None:
+def note_right(secret: str, *, way_in: str = AGENTS) -> None:
     """Remember for a while that a key was right; its digest, never the key."""
-    caches[CACHE].set(_secret_key(secret), True, KNOWN_SECONDS)
+    caches[CACHE].set(_secret_key(way_in, secret), True, KNOWN_SECONDS)
 
 
-def _address_key(address: str | None) -> str:
-    return f"wrong:{network_of(address)}"
+def _address_key(way_in: str, address: str | None) -> str:
+    return f"wrong:{way_in}:{network_of(address)}"
 
 
-def _secret_key(secret: str) -> str:
-    return f"right:{sha256(secret.encode('utf-8', 'surrogatepass')).hexdigest()}"
+def _secret_key(way_in: str, secret: str) -> str:
+    return f"right:{way_in}:{sha256(secret.encode('utf-8', 'surrogatepass')).hexdigest()}"

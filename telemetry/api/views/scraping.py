@@ -16,6 +16,8 @@ from memory.errors import RateLimited
 from memory.services.wrong_keys import note_right, note_wrong, refuse_flood
 from telemetry.metrics.exposition import scraped
 
+# What wrong tokens are counted under, apart from agents' keys: neither flood locks out the others.
+WAY_IN: Final = "metrics"
 REALM: Final = 'Bearer realm="loci metrics"'
 
 
@@ -43,12 +45,12 @@ def _require_reader(request: HttpRequest) -> None:
 def _require_token(header: str, address: str | None) -> None:
     scheme, _, token = header.partition(" ")
     token = token.strip()
-    refuse_flood(token, address)
+    refuse_flood(token, address, way_in=WAY_IN)
     given, wanted = token.encode("utf-8", "surrogatepass"), settings.METRICS_TOKEN.encode()
     if scheme.lower() != "bearer" or not hmac.compare_digest(given, wanted):
-        note_wrong(address)
+        note_wrong(address, way_in=WAY_IN)
         raise AuthenticationFailed("This is not METRICS_TOKEN.", code="auth.invalid")
-    note_right(token)
+    note_right(token, way_in=WAY_IN)
 
 
 def _refusal(error: Exception) -> HttpResponse:
