@@ -18,6 +18,7 @@ from memory.services.actors import Actor
 from memory.services.clock import set_clock
 from telemetry.api.serializers.events import TurnEventShownSerializer
 from telemetry.models import RequestVector, Spoke, TelemetryState, TurnEvent
+from telemetry.services.turns import recording, storing
 from telemetry.services.turns import test_mode as modes
 from telemetry.services.turns.drafts import TurnDraft
 from telemetry.services.turns.events import telemetry_status
@@ -48,6 +49,18 @@ def test_events_go_to_a_stream_of_their_own(alice: Actor) -> None:
     assert kept(alice) == {"live": ["Real"], "test": ["Tried", "Tried more"]}
     status = telemetry_status(actor=alice)
     assert (status.test_mode, status.stream, status.live_events, status.test_events) == (True, "test", 1, 2)
+
+
+def test_an_answer_tells_of_the_mode_in_which_events_were_stored(alice: Actor, monkeypatch: pytest.MonkeyPatch) -> None:
+    def stored_and_switched(events: Any, **options: Any) -> Any:
+        found = storing.store(events, **options)
+        modes.set_test_mode(actor=alice, enabled=True)
+        return found
+
+    monkeypatch.setattr(recording, "store", stored_and_switched)
+    answer = record_events(actor=alice, events=[TurnDraft(request="Real")])
+    assert (answer.stream, answer.test_mode) == ("live", False)
+    assert modes.test_mode(actor=alice).enabled
 
 
 @pytest.mark.parametrize("first", [True, False], ids=["switched off", "switched off and on"])
