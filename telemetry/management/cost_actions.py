@@ -5,18 +5,23 @@ from __future__ import annotations
 from argparse import ArgumentParser
 from collections.abc import Mapping, Sequence
 from typing import Any, Final
+from uuid import UUID
 
 from memory.errors import InvalidInput
 from memory.management.answers import answer, counted
 from memory.management.owners import acting_for
 from memory.services.actors import Actor
+from memory.services.agents import list_agents
+from memory.services.legible import UNREADABLE, legible
 from telemetry.management.actions import ActionSpec, InstallationAction, Options, Write
 from telemetry.management.arguments import id_of, moment, up_to
 from telemetry.models import BudgetPeriod
+from telemetry.services.costs.breakdown import GROUPS
 from telemetry.services.costs.budgets import BudgetDraft, BudgetUse, list_budgets, remove_budget, set_budget
 from telemetry.services.costs.installation import InstallationUsage, installation_usage
 from telemetry.services.costs.prices import shown
-from telemetry.services.costs.report import GROUPS, MOST_DAYS, NAMES, Line, UsageReport, UsageRequest, usage_report
+from telemetry.services.costs.report import MOST_DAYS, UsageReport, UsageRequest, usage_report
+from telemetry.services.costs.sums import NAMES, Sums
 
 STATES: Final = {"ok": "within it", "soft": "soft limit reached", "hard": "used up"}
 
@@ -32,9 +37,10 @@ def show_usage(options: Options, write: Write) -> None:
         lines = [f"{counted(together.owners, 'owner')} had calls.", *_lines(together)]
         answer(write, value, as_json=options["json"], lines=lines)
         return
-    report = usage_report(actor=acting_for(options["owner"]), request=request)
-    value = {**_usage(report), "budgets": [_budget(one) for one in report.budgets]}
-    lines = [*_lines(report), *(_sentence(one) for one in report.budgets)]
+    actor = acting_for(options["owner"])
+    report, names = usage_report(actor=actor, request=request), _names(actor)
+    value = {**_usage(report), "budgets": [_budget(one, names) for one in report.budgets]}
+    lines = [*_lines(report), *(_sentence(one, names) for one in report.budgets)]
     answer(write, value, as_json=options["json"], lines=lines)
 
 
@@ -48,9 +54,13 @@ def budgets(actor: Actor, options: Options, write: Write) -> None:
     elif period is not None:
         draft = BudgetDraft(period=period, soft=options["soft"], hard=options["hard"], agent_id=agent_id)
         set_budget(actor=actor, draft=draft)
-    found = list_budgets(actor=actor)
-    lines = [_sentence(one) for one in found] or ["There is no budget."]
-    answer(write, {"budgets": [_budget(one) for one in found]}, as_json=options["json"], lines=lines)
+    found, names = list_budgets(actor=actor), _names(actor)
+    lines = [_sentence(one, names) for one in found] or ["There is no budget."]
+    answer(write, {"budgets": [_budget(one, names) for one in found]}, as_json=options["json"], lines=lines)
+
+
+def _names(actor: Actor) -> dict[UUID | None, str]:
+    return {agent.pk: legible(agent, "name") or UNREADABLE for agent in list_agents(actor=actor)}
 
 
 def _usage(report: UsageReport | InstallationUsage) -> dict[str, Any]:
@@ -62,22 +72,27 @@ def _usage(report: UsageReport | InstallationUsage) -> dict[str, Any]:
         "lines": [{"key": line.key, "label": line.label, **_sums(line)} for line in report.lines],
         "total": _sums(report.total),
         "unpriced": list(report.unpriced),
+        "other_costs": {currency: shown(cost) for currency, cost in report.other_costs.items()},
     }
 
 
-def _sums(line: Line) -> dict[str, Any]:
-    return {**{name: getattr(line, name) for name in NAMES}, "cost": shown(line.cost)}
+def _sums(line: Sums) -> dict[str, Any]:
+    """Give sums under the names that the REST API has for them."""
+    numbers = {name: getattr(line, name) for name in NAMES if name != "duration_us"}
+    return {**numbers, "seconds": line.seconds, "cost": shown(line.cost)}
 
 
-def _budget(one: BudgetUse) -> dict[str, Any]:
+def _budget(one: BudgetUse, names: Mapping[UUID | None, str]) -> dict[str, Any]:
     return {
         "agent_id": one.agent_id,
+        "agent": names.get(one.agent_id),
         "period": one.period.sort.value,
         "soft": None if one.soft is None else shown(one.soft),
         "hard": None if one.hard is None else shown(one.hard),
         "spent": shown(one.spent),
         "currency": one.currency,
         "state": one.state,
+        "begins": one.period.begins,
         "ends": one.period.ends,
         "own": one.own,
         "version": one.version,
@@ -85,21 +100,24 @@ def _budget(one: BudgetUse) -> dict[str, Any]:
 
 
 def _lines(report: UsageReport | InstallationUsage) -> Sequence[str]:
-    found = [f"{line.label}: {_told(line, report.currency)}" for line in report.lines]
+    beside = {line.key: f" ({line.key})" if report.by == "agent" and line.key else "" for line in report.lines}
+    found = [f"{line.label}{beside[line.key]}: {_told(line, report.currency)}" for line in report.lines]
     found.append(f"Together: {_told(report.total, report.currency)}")
     if report.unpriced:
         found.append(f"Without a price, and not free: {', '.join(report.unpriced)}. Add them to MODEL_PRICES.")
+    for currency, cost in report.other_costs.items():
+        found.append(f"Counted while prices were in {currency}, and added nowhere: {shown(cost)} {currency}.")
     return found
 
 
-def _told(line: Line, currency: str) -> str:
+def _told(line: Sums, currency: str) -> str:
     tokens = f"{line.input_tokens + line.output_tokens:,} tokens"
     failed = f", {line.failures:,} failed" if line.failures else ""
     return f"{shown(line.cost)} {currency}, {counted(line.calls, 'call')}{failed}, {tokens}"
 
 
-def _sentence(one: BudgetUse) -> str:
-    whose = f"Agent {one.agent_id}" if one.agent_id else "All together"
+def _sentence(one: BudgetUse, names: Mapping[UUID | None, str]) -> str:
+    whose = f"{names.get(one.agent_id, UNREADABLE)} ({one.agent_id})" if one.agent_id else "All together"
     limits = [f"warned from {shown(one.soft)}"] if one.soft is not None else []
     limits += [f"at most {shown(one.hard)}"] if one.hard is not None else []
     default = "" if one.own else ", the installation's default"

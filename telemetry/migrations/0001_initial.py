@@ -376,6 +376,7 @@ class Migration(migrations.Migration):
                 ("component", models.CharField(max_length=32)),
                 ("provider", models.CharField(blank=True, default="", max_length=32)),
                 ("model", models.CharField(blank=True, default="", max_length=200)),
+                ("currency", models.CharField(max_length=3)),
                 ("calls", models.PositiveBigIntegerField(default=0)),
                 ("failures", models.PositiveBigIntegerField(default=0)),
                 ("input_tokens", models.PositiveBigIntegerField(default=0)),
@@ -409,7 +410,7 @@ class Migration(migrations.Migration):
             options={
                 "constraints": [
                     models.UniqueConstraint(
-                        fields=("owner", "hour", "agent", "kind", "component", "provider", "model"),
+                        fields=("owner", "hour", "agent", "kind", "component", "provider", "model", "currency"),
                         name="usage_once",
                         nulls_distinct=False,
                     )

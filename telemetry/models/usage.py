@@ -18,12 +18,14 @@ class ModelUsage(TenantModel):
     component = models.CharField(max_length=32)
     provider = models.CharField(max_length=32, blank=True, default="")
     model = models.CharField(max_length=200, blank=True, default="")
+    # Of `cost`, as PRICE_CURRENCY was when the calls were counted.
+    currency = models.CharField(max_length=3)
     calls = models.PositiveBigIntegerField(default=0)
     failures = models.PositiveBigIntegerField(default=0)
     input_tokens = models.PositiveBigIntegerField(default=0)
     output_tokens = models.PositiveBigIntegerField(default=0)
     duration_us = models.PositiveBigIntegerField(default=0)
-    # In the currency of the price table, exactly: a token may cost less than a millionth of it.
+    # Exactly: a token may cost less than a millionth of the currency.
     cost = models.DecimalField(max_digits=30, decimal_places=12, default=0)
     # Calls of models that have no price, and calls whose tokens nobody has counted.
     unpriced_calls = models.PositiveBigIntegerField(default=0)
@@ -32,7 +34,7 @@ class ModelUsage(TenantModel):
     class Meta:
         constraints = [
             models.UniqueConstraint(
-                fields=["owner", "hour", "agent", "kind", "component", "provider", "model"],
+                fields=["owner", "hour", "agent", "kind", "component", "provider", "model", "currency"],
                 name="usage_once",
                 nulls_distinct=False,
             )

@@ -21,13 +21,13 @@ class BudgetForm(forms.Form):
     period = forms.ChoiceField(label="For a", choices=[("month", "month (UTC)"), ("day", "day (UTC)")])
     agent = forms.ChoiceField(label="Of", required=False)
     soft = PlainLine(
-        label="Warn from",
+        label="Soft limit, warn from here on",
         required=False,
         widget=forms.TextInput(attrs=AMOUNT),
         help_text="Leave it empty for no warning.",
     )
     hard = PlainLine(
-        label="At most",
+        label="Hard limit, at most",
         required=False,
         widget=forms.TextInput(attrs=AMOUNT),
         help_text="From here on no model is asked that costs. Leave it empty for no limit.",
@@ -46,6 +46,12 @@ class BudgetForm(forms.Form):
         self.fields["agent"] = forms.ChoiceField(label="Of", required=False, choices=choices)
         for name in ("soft", "hard"):
             self.fields[name].label = f"{self.fields[name].label} ({currency})"
+
+    def focus_first_error(self) -> None:
+        """Let the browser begin at the first field that is wrong, which stands below the fold."""
+        wrong = next((name for name in self.fields if name in self.errors), None)
+        if wrong is not None:
+            self.fields[wrong].widget.attrs["autofocus"] = True
 
     def draft(self) -> BudgetDraft:
         """Give what was wished for."""

@@ -9,14 +9,16 @@ from decimal import Decimal
 from typing import Any, Final
 from uuid import UUID
 
+from telemetry.palace import chart
+from telemetry.services.costs.breakdown import Line
 from telemetry.services.costs.budgets import BudgetUse
 from telemetry.services.costs.prices import shown
-from telemetry.services.costs.report import Line, UsageReport
+from telemetry.services.costs.report import UsageReport
+from telemetry.services.costs.sums import Sums
 
 HEIGHT: Final = 120
 TOP: Final = 16
 FOOT: Final = 20
-MOST_DATES: Final = 4
 EVERYTHING: Final = "All together"
 STATES: Final = {"ok": "within the budget", "soft": "soft limit reached", "hard": "used up"}
 NOTICES: Final = {"soft": "warning", "hard": "error"}
@@ -109,17 +111,17 @@ def warnings(rows: Sequence[BudgetRow]) -> list[tuple[str, str]]:
     return found
 
 
-def cost_rows(report: UsageReport, *, labels: Mapping[str, str] | None = None) -> list[CostRow]:
-    """Give the lines of a report as rows of a table."""
+def cost_rows(lines: Sequence[Line], currency: str, *, labels: Mapping[str, str] | None = None) -> list[CostRow]:
+    """Give lines of a report as rows of a table."""
     return [
         CostRow(
             label=(labels or {}).get(line.key, line.label),
             calls=f"{line.calls:,}",
             failures=f"{line.failures:,}",
             tokens=f"{line.input_tokens + line.output_tokens:,}",
-            cost=_cost(line, report.currency),
+            cost=_cost(line, currency),
         )
-        for line in report.lines
+        for line in lines
     ]
 
 
@@ -134,7 +136,7 @@ def trend(report: UsageReport) -> dict[str, Any]:
         "base": HEIGHT - FOOT,
         "highest": money(highest, report.currency),
         "days": [_bar(day, place, len(days), by_day, highest, report.currency) for place, day in enumerate(days)],
-        "dates": _dates(days),
+        "dates": chart.named_dates([day.isoformat() for day in days]),
         "told": f"{len(by_day)} of {len(days)} days had calls. The dearest day cost {money(highest, report.currency)}.",
     }
 
@@ -156,14 +158,14 @@ def _budget(one: BudgetUse, names: Mapping[UUID, str]) -> BudgetRow:
         limits=", ".join(limits),
         state=one.state,
         word=STATES[one.state],
-        width=_percent(min(1.0 if part is None else part, 1.0)),
-        soft_mark=_percent(soft) if soft is not None and soft < 1 else "",
+        width=chart.percent(min(1.0 if part is None else part, 1.0)),
+        soft_mark=chart.percent(soft) if soft is not None and soft < 1 else "",
         own=one.own,
         version=one.version,
     )
 
 
-def _cost(line: Line, currency: str) -> str:
+def _cost(line: Sums, currency: str) -> str:
     """Write what calls cost; those without a price are not free."""
     if line.unpriced_calls == line.calls:
         return "no price"
@@ -182,23 +184,11 @@ def _bar(day: date, place: int, many: int, by_day: Mapping[str, Line], highest: 
     height = round(part * (HEIGHT - TOP - FOOT), 1)
     return DayBar(
         day=day.isoformat(),
-        x=_percent((place + 0.1) / many),
-        width=_percent(0.8 / many),
+        x=chart.percent((place + 0.1) / many),
+        width=chart.percent(0.8 / many),
         y=HEIGHT - FOOT - height,
         height=height,
         calls=f"{line.calls:,}" if line else "0",
         tokens=f"{line.input_tokens + line.output_tokens:,}" if line else "0",
         cost=_cost(line, currency) if line else f"0 {currency}",
     )
-
-
-def _dates(days: Sequence[date]) -> list[tuple[str, str, str]]:
-    """Name the first and the last day and a few evenly between them: place, name and anchor."""
-    last = len(days) - 1
-    places = sorted({round(last * part / (MOST_DATES - 1)) for part in range(MOST_DATES)}) if days else []
-    anchors = {0: "start", last: "end" if last else "start"}
-    return [(_percent((at + 0.5) / len(days)), days[at].isoformat(), anchors.get(at, "middle")) for at in places]
-
-
-def _percent(part: float) -> str:
-    return f"{100 * part:.2f}%"

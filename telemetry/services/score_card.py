@@ -12,7 +12,21 @@ from django.db import connection
 
 from memory.consolidation.policies import policy_named
 from memory.consolidation.strength import DECAY, strength_parameters
-from memory.models import ReviewKind, ReviewState, SpaceState, Status, owner_scope
+from memory.models import (
+    EmbeddingSpace,
+    Entity,
+    Memory,
+    MemoryAccess,
+    MemoryVector,
+    Reflection,
+    Relation,
+    ReviewItem,
+    ReviewKind,
+    ReviewState,
+    SpaceState,
+    Status,
+    owner_scope,
+)
 from memory.services.actors import Actor, Permission
 from memory.services.clock import now
 from memory.services.consolidation.situation import MADE_HERE, UNHEARD, WAITS
@@ -38,33 +52,33 @@ MEMORIES: Final = f"""
            count(*) FILTER (WHERE confidence < {LOW_CONFIDENCE}), count(*) FILTER (WHERE waits)
     FROM (
         SELECT {DECAY} AS decay, a.access_count AS uses, m.confidence, ({WAITS}) AS waits
-        FROM memory_memory m
-        LEFT JOIN memory_memoryaccess a ON a.owner_id = m.owner_id AND a.memory_id = m.id
+        FROM {Memory._meta.db_table} m
+        LEFT JOIN {MemoryAccess._meta.db_table} a ON a.owner_id = m.owner_id AND a.memory_id = m.id
         WHERE m.owner_id = %(owner)s AND m.status = %(live)s
     ) AS one
 """
-GRAPH: Final = """
-    SELECT (SELECT count(*) FROM memory_entity WHERE owner_id = %(owner)s),
-           (SELECT count(*) FROM memory_entity e WHERE e.owner_id = %(owner)s
-            AND NOT EXISTS (SELECT FROM memory_relation r WHERE r.owner_id = %(owner)s AND r.source_id = e.id
+GRAPH: Final = f"""
+    SELECT (SELECT count(*) FROM {Entity._meta.db_table} WHERE owner_id = %(owner)s),
+           (SELECT count(*) FROM {Entity._meta.db_table} e WHERE e.owner_id = %(owner)s
+            AND NOT EXISTS (SELECT FROM {Relation._meta.db_table} r WHERE r.owner_id = %(owner)s AND r.source_id = e.id
                             AND r.retracted_at IS NULL AND r.valid_until IS NULL)
-            AND NOT EXISTS (SELECT FROM memory_relation r WHERE r.owner_id = %(owner)s AND r.target_id = e.id
+            AND NOT EXISTS (SELECT FROM {Relation._meta.db_table} r WHERE r.owner_id = %(owner)s AND r.target_id = e.id
                             AND r.retracted_at IS NULL AND r.valid_until IS NULL)),
-           (SELECT count(*) FROM memory_relation
+           (SELECT count(*) FROM {Relation._meta.db_table}
             WHERE owner_id = %(owner)s AND retracted_at IS NULL AND valid_until IS NULL),
-           (SELECT count(*) FROM memory_reflection r JOIN memory_memory m ON m.owner_id = r.owner_id
+           (SELECT count(*) FROM {Reflection._meta.db_table} r JOIN {Memory._meta.db_table} m ON m.owner_id = r.owner_id
             AND m.id = r.memory_id AND m.status = %(live)s WHERE r.owner_id = %(owner)s),
-           (SELECT coalesce(avg(r.confidence), 0) FROM memory_reflection r JOIN memory_memory m
+           (SELECT coalesce(avg(r.confidence), 0) FROM {Reflection._meta.db_table} r JOIN {Memory._meta.db_table} m
             ON m.owner_id = r.owner_id AND m.id = r.memory_id AND m.status = %(live)s WHERE r.owner_id = %(owner)s)
 """
-WAITING: Final = """
-    SELECT (SELECT count(*) FROM memory_memory m WHERE m.owner_id = %(owner)s AND m.status = %(live)s
-            AND NOT EXISTS (SELECT FROM memory_memoryvector v JOIN memory_embeddingspace s
+WAITING: Final = f"""
+    SELECT (SELECT count(*) FROM {Memory._meta.db_table} m WHERE m.owner_id = %(owner)s AND m.status = %(live)s
+            AND NOT EXISTS (SELECT FROM {MemoryVector._meta.db_table} v JOIN {EmbeddingSpace._meta.db_table} s
                             ON s.id = v.space_id AND s.state = %(active)s
                             WHERE v.owner_id = %(owner)s AND v.memory_id = m.id)),
-           (SELECT count(*) FROM memory_reviewitem WHERE owner_id = %(owner)s
+           (SELECT count(*) FROM {ReviewItem._meta.db_table} WHERE owner_id = %(owner)s
             AND (state = %(open)s OR (state = %(snoozed)s AND snoozed_until <= %(moment)s))),
-           (SELECT count(*) FROM memory_reviewitem WHERE owner_id = %(owner)s AND kind = %(contradiction)s
+           (SELECT count(*) FROM {ReviewItem._meta.db_table} WHERE owner_id = %(owner)s AND kind = %(contradiction)s
             AND state IN (%(open)s, %(snoozed)s))
 """
 

@@ -12,9 +12,10 @@ from memory.api.serializers.base import Query, Strict
 from memory.api.serializers.fields import Moment, Word
 from telemetry.api.csv_answers import form_field
 from telemetry.models import BudgetPeriod
+from telemetry.services.costs.breakdown import GROUPS
 from telemetry.services.costs.budgets import HIGHEST, BudgetUse
 from telemetry.services.costs.prices import shown
-from telemetry.services.costs.report import DAYS, GROUPS, MOST_DAYS, MOST_HOURLY_DAYS
+from telemetry.services.costs.report import DAYS, MOST_DAYS, MOST_HOURLY_DAYS
 
 WRITTEN: Final = re.compile(r"[0-9]{1,10}(\.[0-9]{1,6})?", re.ASCII)
 
@@ -153,15 +154,23 @@ class UsageSerializer(serializers.Serializer[Any]):
     since = serializers.DateTimeField()
     until = serializers.DateTimeField()
     by = serializers.ChoiceField(list(GROUPS))
-    currency = serializers.CharField(help_text="Of all amounts.")
+    currency = serializers.CharField(help_text="Of all amounts but those of `other_costs`.")
     lines = UsageLineSerializer(many=True, help_text="Days and hours in their order, others the dearest first.")
     total = UsageSumSerializer()
     unpriced = serializers.ListField(
         child=serializers.CharField(), help_text="Models elsewhere that have no price, as `provider/model`."
     )
+    other_costs = serializers.SerializerMethodField(
+        help_text="By currency, what was counted while prices had another one; it stands in no other amount."
+    )
     budgets = BudgetSerializer(many=True)
     spent_today = serializers.SerializerMethodField(help_text="In UTC, whatever window was asked for.")
     spent_this_month = serializers.SerializerMethodField()
+
+    @extend_schema_field({"type": "object", "additionalProperties": {"type": "string"}})
+    def get_other_costs(self, report: Any) -> dict[str, str]:
+        """Write what was counted under other currencies."""
+        return {currency: shown(cost) for currency, cost in report.other_costs.items()}
 
     def get_spent_today(self, report: Any) -> str:
         """Write what was spent today."""

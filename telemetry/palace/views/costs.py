@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any, Final
 from uuid import UUID
 
@@ -18,13 +19,16 @@ from memory.palace.privacy_view import named
 from memory.services.actors import Actor
 from memory.services.agents import list_agents
 from telemetry.palace.costs_forms import BudgetForm
-from telemetry.palace.costs_view import KINDS, PERIODS, budget_rows, cost_rows, numbers, trend, warnings
+from telemetry.palace.costs_view import KINDS, PERIODS, budget_rows, cost_rows, money, numbers, trend, warnings
 from telemetry.palace.frame import frame
 from telemetry.services.costs.budgets import remove_budget, set_budget
 from telemetry.services.costs.report import UsageRequest, usage_report
 
 WINDOWS: Final = (7, 30, 90, 365)
 DEFAULT: Final = 30
+GROUPS: Final = {"component": "Part of Loci", "agent": "Agent", "model": "Model", "kind": "Kind of model"}
+"""What the tables below the trend are grouped by, and their titles."""
+LABELS: Final = {"kind": KINDS}
 
 
 @person_page("GET", "HEAD")
@@ -36,7 +40,7 @@ def page(request: HttpRequest, actor: Actor) -> HttpResponse:
 @person_page("POST")
 def save_budget(request: HttpRequest, actor: Actor) -> HttpResponse:
     """Set a budget."""
-    form = _form(actor, request.POST)
+    form = _form(_agents(actor), request.POST)
     if form.is_valid():
         try:
             kept = set_budget(actor=actor, draft=form.draft())
@@ -45,6 +49,7 @@ def save_budget(request: HttpRequest, actor: Actor) -> HttpResponse:
         else:
             messages.success(request, f"The budget of {PERIODS[kept.period.sort.value]} is set. It holds at once.")
             return HttpResponseRedirect(f"{reverse('telemetry:costs')}#budgets")
+    form.focus_first_error()
     return _page(request, actor, form, status=422)
 
 
@@ -74,34 +79,32 @@ def _agent(sent: str) -> UUID | None:
         raise NotFound("There is no agent with this id here.", code="agent.unknown") from None
 
 
-def _form(actor: Actor, data: Any = None) -> BudgetForm:
-    return BudgetForm(data, agents=_agents(actor), currency=settings.PRICE_CURRENCY)
+def _form(agents: Sequence[tuple[UUID, str]], data: Any = None) -> BudgetForm:
+    return BudgetForm(data, agents=agents, currency=settings.PRICE_CURRENCY)
 
 
 def _page(request: HttpRequest, actor: Actor, form: BudgetForm | None = None, *, status: int = 200) -> HttpResponse:
     days = _window(request.GET.get("days", ""))
-    by_day, by_part, by_agent, by_model, by_kind = (
-        usage_report(actor=actor, request=UsageRequest(days=days, by=group))
-        for group in ("day", "component", "agent", "model", "kind")
-    )
-    budgets = budget_rows(by_day.budgets, dict(_agents(actor)))
+    report = usage_report(actor=actor, request=UsageRequest(days=days, by="day", also=tuple(GROUPS)))
+    agents = _agents(actor)
+    budgets = budget_rows(report.budgets, dict(agents))
     context = {
         "days": days,
+        "here": f"{reverse('telemetry:costs')}?days={days}",
         "windows": WINDOWS,
-        "report": by_day,
+        "report": report,
         "priced": bool(settings.MODEL_PRICES),
-        "figures": numbers(by_day, by_day.spent_today, by_day.spent_this_month),
+        "figures": numbers(report, report.spent_today, report.spent_this_month),
         "budgets": budgets,
         "warnings": warnings(budgets),
         "groups": [
-            ("part", "Part of Loci", cost_rows(by_part)),
-            ("agent", "Agent", cost_rows(by_agent)),
-            ("model", "Model", cost_rows(by_model)),
-            ("kind", "Kind of model", cost_rows(by_kind, labels=KINDS)),
+            (name, title, cost_rows(report.further[name], report.currency, labels=LABELS.get(name)))
+            for name, title in GROUPS.items()
         ],
-        "unpriced": by_day.unpriced,
-        "trend": trend(by_day),
-        "form": form or _form(actor),
+        "unpriced": report.unpriced,
+        "other_costs": [money(cost, currency) for currency, cost in report.other_costs.items()],
+        "trend": trend(report),
+        "form": form or _form(agents),
         **frame(request, actor),
     }
     return render(request, "telemetry/costs.html", context, status=status)

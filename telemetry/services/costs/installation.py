@@ -2,18 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from datetime import datetime
+from decimal import Decimal
 from typing import Final
 
 from django.conf import settings
 
 from memory.errors import InvalidInput, OwnerPurging
-from memory.models import Owner
-from memory.services.actors import operator
-from telemetry.services.costs.report import GROUPS, Line, UsageRequest, total_of, usage_report
+from memory.models import Owner, owner_scope
+from memory.services.clock import now
+from telemetry.services.costs import spending
+from telemetry.services.costs.breakdown import GROUPS, Breakdown, Line, breakdown, ordered
+from telemetry.services.costs.prices import NOTHING
+from telemetry.services.costs.report import UsageRequest, window_of
+from telemetry.services.costs.sums import Sums, together
 
 PERSONAL: Final = frozenset({"agent"})
 """Groupings that would tell owners apart."""
@@ -21,7 +26,7 @@ PERSONAL: Final = frozenset({"agent"})
 
 @dataclass(frozen=True, slots=True)
 class InstallationUsage:
-    """Calls of all owners together; `owners` is how many had any."""
+    """Calls of all owners together, as in UsageReport; `owners` is how many had any."""
 
     since: datetime
     until: datetime
@@ -29,8 +34,9 @@ class InstallationUsage:
     currency: str
     owners: int
     lines: Sequence[Line]
-    total: Line
+    total: Sums
     unpriced: Sequence[str]
+    other_costs: Mapping[str, Decimal]
 
 
 def installation_usage(*, request: UsageRequest) -> InstallationUsage:
@@ -45,26 +51,29 @@ def installation_usage(*, request: UsageRequest) -> InstallationUsage:
     if request.by in PERSONAL:
         known = ", ".join(name for name in GROUPS if name not in PERSONAL)
         raise InvalidInput(f"Over all owners, group by one of {known}.", code="usage.group_unknown", field="by")
-    reports = []
+    since, until = window_of(request, now())
+    spending.flush()
+    found: list[Breakdown] = []
     for owner_id in Owner.objects.filter(purging_at=None).order_by("pk").values_list("pk", flat=True):
-        with suppress(OwnerPurging):
-            reports.append(usage_report(actor=operator(owner_id), request=request))
-    if not reports:
+        with suppress(OwnerPurging), owner_scope(owner_id):
+            found.append(breakdown(since, until, (request.by,)))
+    if not found:
         raise InvalidInput("There is no owner yet, so no model was asked for one.", code="usage.no_owner")
-    lines: dict[str, list[Line]] = {}
-    for report in reports:
-        for line in report.lines:
-            lines.setdefault(line.key, []).append(line)
-    added = [total_of(found, key=key, label=found[0].label) for key, found in sorted(lines.items())]
-    if request.by not in ("day", "hour"):
-        added.sort(key=lambda line: (-line.cost, -line.calls, line.key))
+    lines: dict[str, Line] = {}
+    other_costs: dict[str, Decimal] = {}
+    for one in found:
+        for currency, cost in one.other_costs.items():
+            other_costs[currency] = other_costs.get(currency, NOTHING) + cost
+        for line in one.lines[request.by]:
+            lines[line.key] = lines[line.key].plus(line) if line.key in lines else line
     return InstallationUsage(
-        since=min(report.since for report in reports),
-        until=max(report.until for report in reports),
+        since=since,
+        until=until,
         by=request.by,
         currency=settings.PRICE_CURRENCY,
-        owners=sum(bool(report.lines) for report in reports),
-        lines=added,
-        total=total_of(added),
-        unpriced=sorted({model for report in reports for model in report.unpriced}),
+        owners=sum(bool(one.total.calls) for one in found),
+        lines=ordered(list(lines.values()), request.by),
+        total=together(lines.values()),
+        unpriced=sorted({model for one in found for model in one.unpriced}),
+        other_costs=dict(sorted(other_costs.items())),
     )

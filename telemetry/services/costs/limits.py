@@ -13,18 +13,18 @@ from django.conf import settings
 from django.db import connection
 
 from memory.models import current_owner
-from telemetry.models import Budget, BudgetPeriod
+from telemetry.models import Budget, BudgetPeriod, ModelUsage
 from telemetry.services.costs.periods import Period, period_of
 
 SORT: Final = "budget"
 """What is announced when a budget is set or removed, and when its soft or hard limit is reached."""
 
-SPENT: Final = """
+SPENT: Final = f"""
     SELECT agent_id,
         coalesce(sum(cost) FILTER (WHERE hour >= %(day)s AND hour < %(day_ends)s), 0),
         coalesce(sum(cost) FILTER (WHERE hour >= %(month)s AND hour < %(month_ends)s), 0)
-    FROM telemetry_modelusage
-    WHERE owner_id = %(owner)s AND hour >= %(month)s AND hour < %(month_ends)s
+    FROM {ModelUsage._meta.db_table}
+    WHERE owner_id = %(owner)s AND currency = %(currency)s AND hour >= %(month)s AND hour < %(month_ends)s
     GROUP BY agent_id
 """
 
@@ -91,13 +91,17 @@ def default_limit() -> Limit | None:
 
 
 def spent(at: datetime) -> Spent:
-    """Add up what the current owner has spent in the day and the month of a moment, as far as it is written."""
+    """Add up what the current owner has spent in the day and the month of a moment, as far as it is written.
+
+    Costs in another currency than the present one do not count.
+    """
     day, month = period_of(BudgetPeriod.DAY, at), period_of(BudgetPeriod.MONTH, at)
     with connection.cursor() as cursor:
         cursor.execute(
             SPENT,
             {
                 "owner": current_owner(),
+                "currency": settings.PRICE_CURRENCY,
                 "day": day.begins,
                 "day_ends": day.ends,
                 "month": month.begins,

@@ -30,7 +30,7 @@ from telemetry.metrics.counting import increase
 from telemetry.metrics.definitions import BUDGET_REFUSALS, MODEL_COST
 from telemetry.services.costs.limits import Limit, Spent, limits, spent
 from telemetry.services.costs.prices import costs_something
-from telemetry.services.costs.usage_log import Sums, UsageLog
+from telemetry.services.costs.usage_log import Count, UsageLog
 
 logger = logging.getLogger(__name__)
 
@@ -65,14 +65,14 @@ class Spending:
         """Take in a call that somebody's budget is for; costs no query."""
         if call.owner_id is None:
             return
-        sums = Sums.of(call)
-        if sums.cost:
-            increase(MODEL_COST, call.kind, call.component, call.model, by=float(sums.cost))
+        count = Count.of(call)
+        if count.cost:
+            increase(MODEL_COST, call.kind, call.component, call.model, by=float(count.cost))
         with self._lock:
-            self.log.note(call.owner_id, sums)
+            self.log.note(call.owner_id, count)
             known = self._known.get(call.owner_id)
-            if known is not None and sums.cost:
-                added = known.spent.plus([(sums.key.hour, sums.key.agent_id, sums.cost)])
+            if known is not None and count.cost:
+                added = known.spent.plus([(count.key.hour, count.key.agent_id, count.cost)])
                 self._known[call.owner_id] = replace(known, spent=added)
 
     def require(self, intended: Intended) -> None:

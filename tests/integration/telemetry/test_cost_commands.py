@@ -11,11 +11,16 @@ from typing import Any
 
 import pytest
 from django.core.management import CommandError, call_command
+from django.db import connection
 from django.test import override_settings
+from django.test.utils import CaptureQueriesContext
 
+from memory.models import Owner
 from memory.ports.recorder import model_called
 from memory.services.actors import Actor
 from memory.services.clock import now
+from telemetry.api.serializers.costs import UsageLineSerializer
+from telemetry.services.costs import spending
 from telemetry.services.costs.budgets import list_budgets
 from tests.integration.telemetry.providers import PRICES
 from tests.integration.telemetry.test_usage import call_for
@@ -48,6 +53,20 @@ def test_an_owner_is_shown_what_models_cost(alice: Actor) -> None:
     assert (found["total"]["cost"], found["total"]["unpriced_calls"], found["budgets"]) == ("0.00021", 1, [])
 
 
+def test_numbers_have_the_names_and_units_of_the_interface(
+    alice: Actor, make_agent: Callable[..., tuple[Actor, str]]
+) -> None:
+    agent, _ = make_agent(alice, "Violet")
+    model_called(call_for(agent, at=AT))
+    found = value("usage", "--from", "2026-03-01", "--until", "2026-03-02", "--by", "agent")
+    (line,) = found["lines"]
+    assert set(line) == set(UsageLineSerializer().fields)
+    assert line["seconds"] == found["total"]["seconds"] > 0
+    assert (found["since"], found["until"]) == ("2026-03-01T00:00:00Z", "2026-03-02T00:00:00Z")
+    said = told("usage", "--from", "2026-03-01", "--until", "2026-03-02", "--by", "agent")
+    assert f"Violet ({agent.agent_id}): " in said
+
+
 def test_all_owners_are_added_up_and_none_is_told_apart(
     alice: Actor, mallory: Actor, make_agent: Callable[..., tuple[Actor, str]]
 ) -> None:
@@ -68,8 +87,36 @@ def test_all_owners_are_added_up_and_none_is_told_apart(
         told(*words, "--owner", "alice")
 
 
+def test_all_owners_take_one_look_each_at_their_calls(alice: Actor, mallory: Actor) -> None:
+    for one in (alice, mallory):
+        model_called(call_for(one, at=AT))
+    spending.flush()
+    with CaptureQueriesContext(connection) as seen:
+        told("usage", "--all")
+    asked = [query["sql"] for query in seen]
+    assert sum("telemetry_modelusage" in sql for sql in asked) == Owner.objects.filter(purging_at=None).count()
+    assert not any("telemetry_budget" in sql for sql in asked)
+
+
+def test_costs_in_another_currency_are_named_and_not_added(alice: Actor, mallory: Actor) -> None:
+    with override_settings(MODEL_PRICES=PRICES):
+        for one in (alice, mallory):
+            model_called(call_for(one, at=AT))
+            with override_settings(PRICE_CURRENCY="EUR"):
+                model_called(call_for(one, at=AT, input_tokens=10_000))
+    for words, euros, dollars in ((("--owner", "alice"), "0.00156", "0.00021"), (("--all",), "0.00312", "0.00042")):
+        window = ("usage", *words, "--from", "2026-03-01", "--until", "2026-03-02")
+        with override_settings(PRICE_CURRENCY="EUR"):
+            found = value(*window)
+            assert (found["total"]["cost"], found["other_costs"]) == (euros, {"USD": dollars})
+            assert found["total"]["calls"] == sum(line["calls"] for line in found["lines"])
+            assert f"Counted while prices were in USD, and added nowhere: {dollars} USD." in told(*window)
+        found = value(*window)
+        assert (found["total"]["cost"], found["other_costs"]) == (dollars, {"EUR": euros})
+
+
 def test_budgets_are_listed_set_and_removed(alice: Actor, make_agent: Callable[..., tuple[Actor, str]]) -> None:
-    agent, _ = make_agent(alice)
+    agent, _ = make_agent(alice, "Violet")
     assert "There is no budget." in told("budgets")
     with override_settings(MODEL_PRICES=PRICES):
         model_called(call_for(alice, at=now()))
@@ -77,7 +124,12 @@ def test_budgets_are_listed_set_and_removed(alice: Actor, make_agent: Callable[.
     assert "All together, this month: 0.00021 USD spent; warned from 0.0001, at most 20: soft limit reached." in said
     (found,) = value("budgets")["budgets"]
     assert (found["state"], found["spent"], found["hard"]) == ("soft", "0.00021", "20")
-    told("budgets", "day", "--hard", "1", "--agent", str(agent.agent_id))
+    assert (found["agent_id"], found["agent"]) == (None, None)
+    assert found["begins"].endswith("-01T00:00:00Z")
+    said = told("budgets", "day", "--hard", "1", "--agent", str(agent.agent_id))
+    assert f"Violet ({agent.agent_id}), this day: " in said
+    assert [one["agent"] for one in value("budgets")["budgets"]] == [None, "Violet"]
+    assert f"Violet ({agent.agent_id}), this day: " in told("usage")
     told("budgets", "month", "--remove")
     assert [one.agent_id for one in list_budgets(actor=alice)] == [agent.agent_id]
 

@@ -5,17 +5,21 @@ from __future__ import annotations
 import html
 import re
 from collections.abc import Callable
+from dataclasses import replace
 from datetime import timedelta
 from decimal import Decimal
 from typing import Any
 
 import pytest
+from django.db import connection
 from django.test import Client, override_settings
+from django.test.utils import CaptureQueriesContext
 
 from memory.ports.recorder import model_called
 from memory.services.actors import Actor
 from memory.services.clock import now
 from telemetry.palace.costs_view import money
+from telemetry.services.costs import spending
 from telemetry.services.costs.budgets import BudgetDraft, list_budgets, set_budget
 from tests.integration.palace.conftest import client_of, directives
 from tests.integration.telemetry.providers import PRICES
@@ -59,18 +63,54 @@ class TestWhatItSays:
             said = look(palace)
         assert "This month 1.50 USD" in said
         assert "Today 1.50 USD" in said
-        assert "openai/chat 1 0 10,000,100 1.50 USD" in said
-        assert "openai/paid 1 1 1,100 0.00008 USD" in said
-        assert "Violet 1 1" in said
-        assert "no agent 1 0" in said
-        assert "Language model 1 0" in said
+        assert "openai/chat 1.50 USD 1 0 10,000,100" in said
+        assert "openai/paid 0.00008 USD 1 1 1,100" in said
+        assert "Violet 0.00008 USD 1 1" in said
+        assert "no agent 1.50 USD 1 0" in said
+        assert "Language model 1.50 USD 1 0" in said
         assert "By day" in said
 
     def test_what_has_no_price_is_not_shown_as_free(self, alice: Actor, palace: Client) -> None:
         model_called(call_for(alice, at=now(), model="unknown"))
         said = look(palace)
         assert "1 call went to models without a price, which are not free: openai/unknown." in said
-        assert "openai/unknown 1 0 1,100 no price" in said
+        assert "openai/unknown no price 1 0 1,100" in said
+
+    def test_more_agents_models_and_days_take_no_more_queries(
+        self, alice: Actor, palace: Client, make_agent: Callable[..., tuple[Actor, str]]
+    ) -> None:
+        def queries() -> int:
+            with CaptureQueriesContext(connection) as seen:
+                look(palace)
+            return len(seen)
+
+        model_called(call_for(alice, at=now()))
+        set_budget(actor=alice, draft=BudgetDraft(period="day", hard=1))
+        look(palace)
+        few = queries()
+        for number in range(4):
+            agent, _ = make_agent(alice, f"agent {number}")
+            set_budget(actor=alice, draft=BudgetDraft(period="day", hard=1, agent_id=agent.agent_id))
+            for kind in ("llm", "embedding", "rerank"):
+                call = call_for(agent, at=now() - timedelta(days=number), kind=kind, model=f"model {number}")
+                model_called(replace(call, component=f"part {number}"))
+        spending.flush()
+        assert queries() == few
+
+    def test_what_was_counted_in_another_currency_is_named_and_added_nowhere(
+        self, alice: Actor, palace: Client
+    ) -> None:
+        set_budget(actor=alice, draft=BudgetDraft(period="day", hard="1.2"))
+        with override_settings(MODEL_PRICES=PRICES):
+            model_called(call_for(alice, at=now(), input_tokens=10_000_000))
+            assert "currency" not in look(palace)
+            with override_settings(PRICE_CURRENCY="EUR"):
+                model_called(call_for(alice, at=now(), input_tokens=2_000_000))
+                said = look(palace)
+                assert "In these days 1.50 USD were counted, too, while prices had another currency." in said
+                assert "Today 0.3 EUR" in said
+                assert "used up" not in said
+            assert "Today 1.50 USD" in look(palace)
 
     def test_a_window_that_is_not_offered_is_the_usual_one(self, alice: Actor, palace: Client) -> None:
         model_called(call_for(alice, at=now() - timedelta(days=60)))
@@ -138,6 +178,13 @@ class TestBudgets:
         assert sentence in text_of(answer)
         assert "<details open" in answer.content.decode()
         assert list_budgets(actor=alice) == []
+
+    def test_a_form_with_an_error_begins_at_the_field_and_stays_below_its_tab(self, palace: Client) -> None:
+        page = palace.post(f"{PAGE}budget/", {"period": "day", "soft": "3", "hard": "2"}).content.decode()
+        assert re.findall(r'<input[^>]*name="(\w+)"[^>]* autofocus', page) == ["soft"]
+        assert re.search(rf'<a href="{PAGE}" aria-current="page">Costs</a>', page)
+        assert "Soft limit, warn from here on (USD)" in page
+        assert "autofocus" not in palace.get(PAGE).content.decode()
 
     def test_an_agent_of_nobody_is_not_there(self, palace: Client) -> None:
         sent = {"period": "day", "agent": "nobody"}

@@ -41,8 +41,9 @@ from memory.services.remember import remember
 from memory.services.retention import remove_outdated
 from telemetry.models import Budget, ModelUsage
 from telemetry.services.costs import spending
+from telemetry.services.costs.breakdown import GROUPS
 from telemetry.services.costs.budgets import BudgetDraft, set_budget
-from telemetry.services.costs.report import GROUPS, UsageRequest, usage_report
+from telemetry.services.costs.report import UsageRequest, usage_report
 from tests.contract.providers.loopback_server import LoopbackServer, Received, Reply, Script, as_json, openai, vector
 from tests.integration.telemetry.providers import PRICES, configured, counted
 
@@ -389,6 +390,9 @@ class TestSums:
                 assert sum(getattr(line, name) for line in report.lines) == expected[name], (group, name)
                 assert getattr(report.total, name) == expected[name]
             assert sum((line.cost for line in report.lines), Decimal(0)) == report.total.cost == cost
+            at_once = usage_report(actor=alice, request=replace(request, by="kind", also=tuple(GROUPS)))
+            assert at_once.further[group] == report.lines
+            assert (at_once.total, at_once.unpriced) == (report.total, report.unpriced)
 
     def _agent(self, alice: Actor, make_agent: Callable[..., tuple[Actor, str]]) -> Actor:
         if not hasattr(self, "_made"):
