@@ -40,8 +40,8 @@ def traces_address(base: str, own: str) -> str:
         )
     if not _installed():
         raise SettingError(
-            "TRACING=otlp needs packages that are not installed: .venv/bin/pip install -r requirements/tracing.txt. "
-            "Nothing was started."
+            "TRACING=otlp needs packages that are not installed: .venv/bin/pip install --no-deps --require-hashes "
+            "-r requirements/tracing.txt. Nothing was started."
         )
     return address if own else f"{address.rstrip('/')}/{PATH}"
 

