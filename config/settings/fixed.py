@@ -33,7 +33,7 @@ MIDDLEWARE = [
     "telemetry.metrics.middleware.counted_requests",
     "telemetry.metrics.traced_requests.traced_requests",
     "django.middleware.security.SecurityMiddleware",
-    "whitenoise.middleware.WhiteNoiseMiddleware",
+    "config.static_files.StaticFiles",
     "csp.middleware.CSPMiddleware",
     "config.middleware.sound_requests",
     "django.contrib.sessions.middleware.SessionMiddleware",
