@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from datetime import UTC, datetime
 from typing import Any
 
 from django.core.management.base import CommandError
@@ -29,10 +30,24 @@ def counted(number: int, one: str, many: str | None = None) -> str:
     return f"{number} {one if number == 1 else many or f'{one}s'}"
 
 
+def written(value: Mapping[str, Any], *, indent: int | None = None) -> str:
+    """Write an answer as JSON, with moments as the REST API has them: `2026-01-31T12:00:00Z`."""
+    return json.dumps(value, default=_plain, indent=indent)
+
+
+def moment_written(moment: datetime) -> str:
+    """Write a moment as the REST API does."""
+    return moment.astimezone(UTC).isoformat().replace("+00:00", "Z")
+
+
+def _plain(value: Any) -> str:
+    return moment_written(value) if isinstance(value, datetime) else str(value)
+
+
 def answer(write: Callable[[str], object], value: Mapping[str, Any], *, as_json: bool, lines: Sequence[str]) -> None:
     """Write one answer; `lines` is the form for a person."""
     if as_json:
-        write(json.dumps(value, default=str))
+        write(written(value))
     else:
         for line in lines:
             write(line)

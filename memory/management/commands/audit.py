@@ -12,7 +12,7 @@ from uuid import UUID
 from django.core.management.base import BaseCommand, CommandError
 
 from memory.errors import InvalidInput, OwnerPurging
-from memory.management.answers import answer, counted, errors_for_operators
+from memory.management.answers import answer, counted, errors_for_operators, moment_written
 from memory.management.owners import acting_for, named_owner
 from memory.management.public_keys import public_key
 from memory.models import Owner
@@ -166,7 +166,7 @@ def _event(entry: Entry) -> dict[str, Any]:
     event = entry.event
     return {
         "id": str(event.pk),
-        "at": event.created_at.isoformat(),
+        "at": moment_written(event.created_at),
         "actor": event.actor,
         "agent_name": entry.agent_name,
         "verb": event.verb,

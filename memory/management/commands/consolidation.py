@@ -14,7 +14,7 @@ from django.conf import settings
 from django.core.management.base import BaseCommand, CommandError
 from django.db import InterfaceError, OperationalError
 
-from memory.management.answers import answer, errors_for_operators
+from memory.management.answers import answer, errors_for_operators, written
 from memory.management.database import borrowed_database
 from memory.management.owners import acting_for
 from memory.services.consolidation.groups import Group
@@ -80,7 +80,7 @@ class Command(BaseCommand):
             "asked": found["asked"],
             "errors": found["errors"],
         }
-        self.stdout.write(json.dumps(value, default=str, indent=None if options["json"] else 2))
+        self.stdout.write(written(value, indent=None if options["json"] else 2))
 
     def _run(self, options: dict[str, Any]) -> None:
         actor = acting_for(options["owner"])

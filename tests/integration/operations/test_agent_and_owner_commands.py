@@ -38,7 +38,8 @@ class TestAgent:
         actor = authenticate(made["key"])
         assert actor.owner_id == alice.owner_id
         assert str(actor.agent_id) == made["agent_id"]
-        assert actor.permissions == {Permission.READ, Permission.WRITE, Permission.DELETE}
+        granted = {Permission.READ, Permission.WRITE, Permission.DELETE, Permission.TELEMETRY_WRITE}
+        assert actor.permissions == granted
 
     def test_a_key_by_name_in_any_case_and_by_id(self, alice: Actor) -> None:
         made = answered("agent", "create", "Scribe")
@@ -56,7 +57,7 @@ class TestAgent:
     def test_a_day_until_which_it_works(self, alice: Actor) -> None:
         answered("agent", "create", "Scribe", "--expires", "2099-01-31")
         listed = answered("agent", "list")["agents"][0]["keys"][0]
-        assert listed["expires_at"] == "2099-01-31 00:00:00+00:00"
+        assert listed["expires_at"] == "2099-01-31T00:00:00Z"
 
     def test_the_form_of_a_moment_is_named_and_nothing_is_half_made(self, alice: Actor) -> None:
         with pytest.raises(CommandError, match=r"--expires takes .* 2030-01-31"):
