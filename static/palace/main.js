@@ -2,6 +2,7 @@
 import { offerCopies } from "./copy.js";
 import { watchFailures } from "./failures.js";
 import { listenForKeys } from "./keys.js";
+import { keepSentSearches } from "./searches.js";
 import { addSliders } from "./sliders.js";
 import { switchThemes } from "./theme.js";
 import { countDownUndo } from "./undo.js";
@@ -11,5 +12,6 @@ listenForKeys();
 switchThemes();
 offerCopies();
 addSliders();
+keepSentSearches();
 countDownUndo();
 watchFailures();

@@ -24,6 +24,6 @@ class Tab:
 TABS: Final[tuple[Tab, ...]] = (
     Tab("Coverage", "telemetry:coverage", frozenset({"telemetry:requests", "telemetry:test-mode"})),
     Tab("Recall", "telemetry:recall", frozenset({"telemetry:feedback"})),
-    Tab("Costs", "telemetry:costs"),
+    Tab("Costs", "telemetry:costs", frozenset({"telemetry:save-budget"})),
     Tab("Health", "telemetry:health"),
 )

@@ -3,16 +3,30 @@
 from __future__ import annotations
 
 import re
+from decimal import Decimal
 from typing import Any
 
 import pytest
-from playwright.sync_api import Page, expect
+from playwright.sync_api import Locator, Page, expect
 
+from config.settings.prices import Price
 from memory.models import User
+from memory.ports.recorder import model_called
 from memory.services.actors import Actor
+from memory.services.clock import now
+from memory.services.drafts import Draft
+from memory.services.remember import remember
+from telemetry.services.costs import spending
+from telemetry.services.costs.budgets import BudgetDraft, list_budgets, set_budget
 from telemetry.services.turns import test_mode as modes
 from tests.browser.conftest import Watch
 from tests.integration.telemetry.telling import tell, tell_a_week
+from tests.integration.telemetry.test_usage import call_for
+
+# How long a preview waits for the next keystroke.
+PREVIEW_DELAY_MS = 200
+# How many lines a text takes.
+LINES = "it => { const r = document.createRange(); r.selectNodeContents(it); return r.getClientRects().length; }"
 
 
 @pytest.fixture(autouse=True)
@@ -130,3 +144,95 @@ def test_everything_works_without_scripts(plain_palace: Page, alice: Actor) -> N
     plain_palace.get_by_role("link", name="Switch test mode on").click()
     plain_palace.get_by_role("button", name="Switch test mode on").click()
     expect(plain_palace.get_by_text("Test mode is on.", exact=False).first).to_be_visible()
+
+
+def test_a_search_that_was_sent_stands(palace: Page, alice: Actor, watch: Watch) -> None:
+    remember(actor=alice, draft=Draft(text="The lighthouse of Lisbon is painted red."))
+    palace.goto("/")
+    box = palace.get_by_role("combobox", name="What do you want to recall?")
+    box.press_sequentially("lighthouse")
+    box.press("Enter")
+    helped = palace.get_by_role("button", name="This helped")
+    expect(helped).to_be_visible()
+    palace.wait_for_timeout(3 * PREVIEW_DELAY_MS)
+    watch.wait_until_quiet(palace)
+    expect(helped).to_be_visible()
+    box.press_sequentially(" red")
+    expect(helped).to_have_count(0)
+    assert watch.complaints == []
+
+
+def test_costs_follow_a_budget_that_was_changed_elsewhere(palace: Page, alice: Actor, watch: Watch) -> None:
+    palace.goto("/telemetry/costs/")
+    palace.locator("html[data-live=open]").wait_for()
+    expect(palace.get_by_text("Live: changes appear by themselves.")).to_be_visible()
+    set_budget(actor=alice, draft=BudgetDraft(period="day", hard=2))
+    expect(palace.get_by_role("heading", name="All together, today")).to_be_visible()
+    palace.get_by_text("Set a budget").click()
+    palace.get_by_label("Hard limit").fill("7")
+    set_budget(actor=alice, draft=BudgetDraft(period="month", hard=0))
+    expect(palace.get_by_text("All together, this month: the budget is used up.")).to_be_visible()
+    news = palace.get_by_role("status").get_by_role("link", name="Something has changed.")
+    expect(news).to_be_visible()
+    expect(palace.get_by_label("Hard limit")).to_have_value("7")
+    expect(palace.get_by_role("heading", name="All together, this month")).to_have_count(0)
+    news.click()
+    expect(palace.get_by_role("heading", name="All together, this month")).to_be_visible()
+    assert watch.complaints == []
+
+
+def test_words_stay_whole_and_costs_in_sight(palace: Page, alice: Actor, make_agent: Any) -> None:
+    User.objects.filter(owner__id=alice.owner_id).update(is_staff=True)
+    model_called(call_for(alice, at=now()))
+    make_agent(alice, "scribe")
+    tell(alice, "Summarise this", matched_spoke="delegate_task")
+    palace.set_viewport_size({"width": 360, "height": 740})
+    palace.goto("/telemetry/costs/")
+    cost = palace.get_by_role("table", name=re.compile("^Model: calls")).get_by_role("columnheader", name="Cost")
+    assert right_of(cost) <= 360
+    palace.goto("/telemetry/health/")
+    told = palace.get_by_role("table", name="Checks of this installation").get_by_role("cell").first
+    assert width_of(told) >= 160
+    palace.set_viewport_size({"width": 1280, "height": 800})
+    palace.goto("/telemetry/coverage/")
+    spoke = palace.get_by_role("table", name="Groups of requests by fallback rate").get_by_text("delegate_task")
+    label = palace.locator("label[for=coverage_agent]")
+    for one in (spoke, label):
+        assert one.evaluate(LINES) == 1
+
+
+def right_of(part: Locator) -> float:
+    box = part.bounding_box()
+    assert box is not None
+    return box["x"] + box["width"]
+
+
+def width_of(part: Locator) -> float:
+    box = part.bounding_box()
+    assert box is not None
+    return box["width"]
+
+
+def test_a_budget_is_set_warned_of_and_removed(palace: Page, alice: Actor, settings: Any, watch: Watch) -> None:
+    settings.MODEL_PRICES = {"chat": Price(input=Decimal(1))}
+    palace.goto("/telemetry/costs/")
+    palace.get_by_text("Set a budget", exact=True).click()
+    hard = palace.get_by_label("At most", exact=False)
+    hard.fill("much")
+    palace.get_by_role("button", name="Set the budget").click()
+    expect(palace.get_by_text("at most 6 decimal places").first).to_be_visible()
+    expect(hard).to_have_value("much")
+    assert list_budgets(actor=alice) == []
+    hard.fill("2.5")
+    palace.get_by_role("button", name="Set the budget").click()
+    expect(palace.get_by_text("The budget of this month is set. It holds at once.")).to_be_visible()
+    expect(palace.get_by_text("at most 2.50 USD").first).to_be_visible()
+    palace.locator("html[data-live=open]").wait_for()
+    model_called(call_for(alice, input_tokens=3_000_000, output_tokens=0, at=now()))
+    spending.flush()
+    warning = palace.locator("#warnings").get_by_text("All together, this month: the budget is used up.")
+    expect(warning).to_be_visible()
+    palace.get_by_role("button", name="Remove the budget: All together, this month").click()
+    expect(palace.get_by_text("The budget is removed.")).to_be_visible()
+    expect(warning).to_have_count(0)
+    assert list_budgets(actor=alice) == []

@@ -64,6 +64,17 @@ def test_without_turns_it_says_how_to_send_the_first(palace: Client) -> None:
     assert "<svg class" not in page
 
 
+def test_an_agent_without_turns_is_told_from_an_owner_without_any(
+    palace: Client, alice: Actor, make_agent: Callable[..., Any]
+) -> None:
+    agent, _ = make_agent(alice, "scribe")
+    tell(alice, "A question of another")
+    page = html(palace.get(f"/telemetry/coverage/?agent={agent.agent_id}&days=7"))
+    assert "This agent has no turns in these days" in page
+    assert "Let one report a first turn" not in page
+    assert 'href="/telemetry/coverage/?days=7"' in page
+
+
 def test_the_curl_of_the_empty_page_records_a_turn(
     palace: Client, alice: Actor, make_agent: Callable[..., Any]
 ) -> None:
