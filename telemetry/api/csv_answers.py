@@ -13,7 +13,7 @@ from rest_framework.renderers import JSONRenderer
 from memory.api.schema import LociSchema
 from memory.api.serializers.fields import Word
 from memory.api.views.base import LociView
-from telemetry.services.tables import table
+from telemetry.tables import table
 
 CSV: Final = "text/csv"
 FORMS: Final = ("json", "csv")

@@ -22,7 +22,7 @@ from telemetry.services.coverage.reporting import (
     ReportRequest,
     coverage_report,
 )
-from telemetry.services.tables import table
+from telemetry.tables import table
 
 
 def show_report(actor: Actor, options: Options, write: Write) -> None:

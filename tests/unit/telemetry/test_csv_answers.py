@@ -8,7 +8,7 @@ from uuid import UUID
 import pytest
 
 from telemetry.api.csv_answers import csv_answer
-from telemetry.services.tables import cell
+from telemetry.tables import cell
 
 
 @pytest.mark.parametrize(
