@@ -18,7 +18,8 @@ function lookAfter(pause, version) {
   if (waiting) return;
   waiting = window.setTimeout(async () => {
     waiting = 0;
-    if (!version && !(await hasChanged())) lookAgain();
+    // Meanwhile the page may have caught up.
+    if (version ? version <= shown() : !(await hasChanged())) lookAgain();
     else if (isRead()) announce();
     else refresh();
   }, pause);
