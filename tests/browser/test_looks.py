@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 from uuid import UUID
@@ -18,7 +19,7 @@ from memory.services.actors import Actor
 from memory.services.clock import now
 from memory.services.retirement import delete_memory
 from telemetry.services.costs.budgets import BudgetDraft, set_budget
-from telemetry.services.recalls.experiments import ExperimentDraft, start_experiment
+from telemetry.services.recalls.experiments import ExperimentDraft, end_experiment, list_experiments, start_experiment
 from tests.browser.conftest import WAIT_MS, Watch, log_in
 from tests.integration.telemetry.providers import PRICES
 from tests.integration.telemetry.recalls import ask, context, fill, observe
@@ -174,9 +175,9 @@ def test_recall_costs_and_health(
     ask(alice)
     context(agent)
     for _ in range(12):
-        observe(agent)
+        observe(agent, seconds=0.001)
     draft = ExperimentDraft(label="Ranks against my own", control="default", variant="prax", share=0.5)
-    start_experiment(actor=alice, draft=draft)
+    running = start_experiment(actor=alice, draft=draft)
     model_called(call_for(alice, at=now(), input_tokens=10_000_000))
     model_called(call_for(agent, at=now(), kind="embedding", component="recall", model="paid", ok=False))
     model_called(call_for(agent, at=now(), model="a-model-without-a-price-and-with-a-long-name"))
@@ -184,7 +185,24 @@ def test_recall_costs_and_health(
     for page in ("recall", "costs", "health"):
         visit(f"telemetry-{page}", f"/telemetry/{page}/")
     visit("recall-asked-for-feedback", "/?q=billing+service&go=")
-    assert watch.complaints == []
+    visitor.get_by_role("button", name="This helped").first.press("Enter")
+    visitor.get_by_text("Noted: this helped.").wait_for()
+    look(visitor, "recall-feedback-given", scheme=scheme, size=size)
+    visitor.goto("/telemetry/recall/")
+    visitor.get_by_role("button", name="Explain").first.press("Enter")
+    visitor.get_by_role("heading", name="A recall explained").wait_for()
+    look(visitor, "recall-plans", scheme=scheme, size=size)
+    end_experiment(actor=alice, experiment_id=running.pk)
+    start_experiment(actor=alice, draft=replace(draft, label="W" * 100, agents=[agent.agent_id]))
+    end_experiment(actor=alice, experiment_id=list_experiments(actor=alice)[0].pk)
+    visitor.goto("/telemetry/recall/")
+    visitor.get_by_text("Begin another comparison").press("Enter")
+    visitor.get_by_label("with", exact=True).select_option("default")
+    visitor.get_by_role("button", name="Begin", exact=True).press("Enter")
+    visitor.get_by_role("alert").wait_for()
+    look(visitor, "telemetry-recall-refused", scheme=scheme, size=size)
+    expected = "the server responded with a status of 422"
+    assert [complaint for complaint in watch.complaints if expected not in complaint] == []
 
 
 def test_every_page_with_nothing_in_it(visitor: Page, scheme: str, size: str, watch: Watch, settings: Any) -> None:
