@@ -108,7 +108,7 @@ class TestWhatItSays:
                 model_called(call_for(alice, at=now(), input_tokens=2_000_000))
                 said = look(palace)
                 assert "In these days 1.50 USD were counted, too, while prices had another currency." in said
-                assert "Today 0.3 EUR" in said
+                assert "Today 0.3001 EUR" in said
                 assert "used up" not in said
             assert "Today 1.50 USD" in look(palace)
 
