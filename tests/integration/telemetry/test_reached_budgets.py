@@ -57,9 +57,9 @@ def budget(actor: Actor, period: str = "day", **limits: object) -> None:
     set_budget(actor=actor, draft=BudgetDraft(period=period, **limits))  # type: ignore[arg-type]
 
 
-def pay(actor: Actor, amount: str, **changes: object) -> None:
+def pay(actor: Actor, amount: str) -> None:
     """Spend so much, and let it be written."""
-    spend(actor, amount, **changes)
+    spend(actor, amount)
     spending.flush()
 
 
