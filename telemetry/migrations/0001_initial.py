@@ -27,6 +27,57 @@ TENANT_TABLES = [
     "Budget",
 ]
 
+# What the application never writes and could not read again would spoil reports about all else. Relevances and moments
+# of arrays are looked at one by one; NaN is above every number for PostgreSQL, and null passes every comparison.
+READABLE_MOMENTS = "BETWEEN timestamptz '0001-01-02 00:00:00+00' AND timestamptz '9999-12-30 00:00:00+00'"
+MOMENTS = {
+    "turnevent": ["occurred_at", "received_at"],
+    "recallobservation": ["created_at"],
+    "recallfeedback": ["created_at"],
+    "recallexperiment": ["started_at", "ended_at"],
+    "tunerchange": ["created_at", "undone_at"],
+    "tunerstate": ["looked_until"],
+    "telemetrystate": ["test_mode_since"],
+    "modelusage": ["hour"],
+    "budget": ["updated_at"],
+}
+SOUND = {
+    "turnevent": [
+        "stream IN ('live', 'test')",
+        "outcome IN ('completed', 'failed', 'timeout')",
+        "array_position(pii_kinds, NULL) IS NULL",
+    ],
+    "recallobservation": [
+        "coalesce(array_ndims(relevances), 1) = 1 AND array_position(relevances, NULL) IS NULL",
+        "0 <= ALL (relevances) AND 1 >= ALL (relevances)",
+        "threshold BETWEEN 0 AND 1",
+        "coalesce(array_ndims(degraded), 1) = 1 AND array_position(degraded, NULL) IS NULL",
+        "jsonb_typeof(stages) = 'object'",
+        """NOT jsonb_path_exists(stages, 'strict $.* ? (@.type() != "number" || @ < 0 || @ > 1000000000000)')""",
+        "experiment_arm IN ('', 'control', 'variant')",
+    ],
+    "recallexperiment": ["share BETWEEN 0 AND 1", "array_position(agents, NULL) IS NULL"],
+    "tunerchange": ["before BETWEEN 0 AND 1", "after BETWEEN 0 AND 1", "ndcg BETWEEN 0 AND 1"],
+    "tunerstate": ["ndcg BETWEEN 0 AND 1", "threshold BETWEEN 0 AND 1"],
+    "telemetrystate": [
+        "coalesce(array_ndims(switched_at), 1) = 1 AND array_position(switched_at, NULL) IS NULL",
+        "timestamptz '0001-01-02 00:00:00+00' <= ALL (switched_at)",
+        "timestamptz '9999-12-30 00:00:00+00' >= ALL (switched_at)",
+    ],
+    "modelusage": ["cost BETWEEN 0 AND 1e17"],
+    "budget": ["period IN ('day', 'month')", "soft BETWEEN 0 AND 1000000000", "hard BETWEEN 0 AND 1000000000"],
+}
+
+
+def sound_rows(table: str) -> migrations.RunSQL:
+    """Let the database refuse rows of a table that the application could not read."""
+    wanted = [f"{column} {READABLE_MOMENTS}" for column in MOMENTS[table]] + SOUND.get(table, [])
+    named = f"telemetry_{table}"
+    return migrations.RunSQL(
+        f"ALTER TABLE {named} ADD CONSTRAINT {named}_sound CHECK ({' AND '.join(f'({one})' for one in wanted)})",
+        f"ALTER TABLE {named} DROP CONSTRAINT {named}_sound",
+    )
+
 
 class Migration(migrations.Migration):
     initial = True
@@ -478,4 +529,5 @@ class Migration(migrations.Migration):
             constraint=models.UniqueConstraint(fields=("owner", "stream", "event_key"), name="turn_event_once"),
         ),
         *[TenantTable(name) for name in TENANT_TABLES],
+        *[sound_rows(table) for table in MOMENTS],
     ]
