@@ -151,7 +151,7 @@ class RecallReportSerializer(serializers.Serializer[Any]):
     until = serializers.DateTimeField()
     enabled = serializers.BooleanField(help_text="False where telemetry is switched off, so that nothing new is kept.")
     summary = SummarySerializer()
-    before = SummarySerializer()
+    before = SummarySerializer(allow_null=True, help_text="null from 16 days on, since rows are kept for 30.")
     gates = serializers.DictField(child=serializers.IntegerField())
     degraded = serializers.DictField(child=serializers.IntegerField())
     latency = BucketSerializer(many=True, help_text="By seconds.")

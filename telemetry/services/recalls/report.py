@@ -34,6 +34,7 @@ from telemetry.services.recalls.reading import (
     slowest,
     stage_seconds,
 )
+from telemetry.services.recalls.retention import KEPT
 from telemetry.services.recalls.summary import Summary, milliseconds, summary
 
 DAYS: Final = 7
@@ -86,13 +87,17 @@ class SlowRecall:
 
 @dataclass(frozen=True, slots=True)
 class RecallReport:
-    """How recalls went within a window, compared with the window of the same length before it."""
+    """How recalls went within a window, compared with the window of the same length before it.
+
+    Attributes:
+        before: of that window; None where it begins before rows are kept from.
+    """
 
     days: int
     since: datetime
     until: datetime
     summary: Summary
-    before: Summary
+    before: Summary | None
     gates: Mapping[str, int]
     degraded: Mapping[str, int]
     latency: tuple[Bucket, ...]
@@ -120,7 +125,7 @@ def recall_report(*, actor: Actor, request: QualityRequest) -> RecallReport:
     kept: RecallReport | None = reports.get(actor.owner_id, request)
     if kept is None:
         kept = _report(actor.owner_id, request, limits)
-        seen = kept.summary.recalls + kept.before.recalls
+        seen = kept.summary.recalls + (kept.before.recalls if kept.before else 0)
         reports.put(actor.owner_id, request, kept, recalls=seen)
     return kept
 
@@ -129,10 +134,12 @@ def _report(owner_id: UUID, request: QualityRequest, limits: Mapping[str, Any]) 
     recording.flush()
     until, length = now(), timedelta(days=request.days)
     since = until - length
+    is_compared = 2 * length <= KEPT
+    begin = since - length if is_compared else since
     with owner_scope(owner_id):
-        said = feedback(since - length)
+        said = feedback(begin)
         recalls = observations(since, until, said, **limits)
-        earlier = observations(since - length, since, said, **limits)
+        earlier = observations(begin, since, said, **limits)
         stages = stage_seconds(since, until, **limits)
         degraded = degraded_codes(since, until, **limits)
         slow = slowest(since, until, SLOW, **limits)
@@ -142,7 +149,7 @@ def _report(owner_id: UUID, request: QualityRequest, limits: Mapping[str, Any]) 
         since=since,
         until=until,
         summary=summary(recalls),
-        before=summary(earlier),
+        before=summary(earlier) if is_compared else None,
         gates=dict(Counter(recalls.gates.tolist()).most_common()),
         degraded=degraded,
         latency=_buckets(looked.seconds, LATENCY_SECONDS),

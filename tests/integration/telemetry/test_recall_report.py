@@ -15,6 +15,7 @@ from memory.ids import new_id
 from memory.services.actors import Actor, Permission
 from memory.services.clock import now
 from memory.services.purge.caches import forget_owner
+from telemetry.api.serializers.recall_quality import RecallReportSerializer
 from telemetry.services.recalls import cache, recording
 from telemetry.services.recalls.feedback import give_feedback
 from telemetry.services.recalls.report import QualityRequest, recall_report, slow_recalls
@@ -71,8 +72,19 @@ def test_scores_that_fall_are_called_a_drift(alice: Actor) -> None:
     found = recall_report(actor=alice, request=QualityRequest(days=7))
     assert found.drift.verdict == "large"
     assert found.drift.shift == pytest.approx(-0.4)
+    assert found.before is not None
     assert (found.summary.recalls, found.before.recalls) == (40, 40)
     assert recall_report(actor=alice, request=QualityRequest(days=1)).drift.verdict == "too_few"
+
+
+def test_a_window_that_cannot_be_compared_says_so(alice: Actor) -> None:
+    for at in range(40):
+        observe(alice, relevances=(0.5 + at / 100,), at=now() - timedelta(days=20))
+        observe(alice, relevances=(0.1 + at / 100,))
+    assert recall_report(actor=alice, request=QualityRequest(days=15)).before is not None
+    found = recall_report(actor=alice, request=QualityRequest(days=16))
+    assert (found.summary.recalls, found.before, found.drift.verdict) == (40, None, "too_few")
+    assert RecallReportSerializer().fields["before"].allow_null
 
 
 def test_profiles_and_agents_are_compared_and_can_be_chosen(
