@@ -109,8 +109,10 @@ class TestWhatItSays:
                 said = look(palace)
                 assert "In these days 1.50 USD were counted, too, while prices had another currency." in said
                 assert "Today 0.3001 EUR" in said
-                assert "used up" not in said
-            assert "Today 1.50 USD" in look(palace)
+                assert "the budget is used up" not in said
+            said = look(palace)
+        assert "Today 1.50 USD" in said
+        assert "the budget is used up" in said
 
     def test_a_window_that_is_not_offered_is_the_usual_one(self, alice: Actor, palace: Client) -> None:
         model_called(call_for(alice, at=now() - timedelta(days=60)))
