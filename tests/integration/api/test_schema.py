@@ -33,6 +33,8 @@ from memory.models import AgentKey, ExtractionFailure, owner_scope
 from memory.services.actors import Actor, Permission
 from memory.services.bus.capabilities import issue_capability
 from memory.services.clock import now
+from memory.services.settings import change_settings
+from telemetry.models import TunerChange
 from tests.apps import API as API_ROUTES
 from tests.integration.api.conftest import API, Client, bearing, remember
 from tests.integration.api.endpoints import COMPARED
@@ -93,6 +95,12 @@ def rows(alice: Actor, agent: Client, colleague: Client, woman: Client) -> dict[
         assert woman.json("put", path, {"hard": "900"}).status_code == 200
     experiment = woman.json("post", "/telemetry/experiments", COMPARED).json()["id"]
     assert woman.json("post", f"/telemetry/experiments/{experiment}/end").status_code == 200
+    change_settings(actor=alice, changes={"recall_threshold": 0.29})
+    with owner_scope(alice.owner_id):
+        change = TunerChange.objects.create(
+            setting="recall_threshold", before=0.3, after=0.29, ndcg=0.2, recalls=5, reason="quality.low",
+            created_at=now(),
+        )  # fmt: skip
     return {
         "item_id": str(opened(alice).pk),
         "merge_id": woman.json(
@@ -122,6 +130,7 @@ def rows(alice: Actor, agent: Client, colleague: Client, woman: Client) -> dict[
         "period": "day",
         "cluster_key": cluster_of(woman.actor),
         "experiment_id": experiment,
+        "change_id": str(change.pk),
     }
 
 
