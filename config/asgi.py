@@ -10,9 +10,6 @@ from channels.routing import ProtocolTypeRouter
 from django.conf import settings
 from django.core.asgi import get_asgi_application
 
-from config.body_limit import BodyLimit
-from config.lifespan import Lifespan
-
 
 def _end() -> None:
     from django.db import connections
@@ -27,7 +24,9 @@ def _end() -> None:
 
 def _application() -> ProtocolTypeRouter:
     pages = get_asgi_application()
-    # Only now, since it needs the apps.
+    # Only now, since they need the apps.
+    from config.body_limit import BodyLimit
+    from config.lifespan import Lifespan
     from memory.live.doors import LiveDoor
 
     return ProtocolTypeRouter(
