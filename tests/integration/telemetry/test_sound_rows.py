@@ -24,7 +24,7 @@ pytestmark = pytest.mark.django_db
 
 MOMENTS = ("'infinity'", "'-infinity'", "'10000-01-01'", "'0044-03-15 BC'")
 SHARES = ("'NaN'", "'Infinity'", "-0.1", "1.1")
-REFUSED = {
+REFUSED: dict[str, dict[str, tuple[str, ...]]] = {
     "turnevent": {
         "occurred_at": MOMENTS,
         "received_at": MOMENTS,
