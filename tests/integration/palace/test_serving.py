@@ -64,10 +64,11 @@ def server() -> Iterator[tuple[int, subprocess.Popen[str]]]:
 
 
 @pytest.mark.slow
-def test_an_upgrade_is_answered_like_any_other_request(server: tuple[int, subprocess.Popen[str]]) -> None:
+def test_an_upgrade_where_there_is_no_socket_is_refused(server: tuple[int, subprocess.Popen[str]]) -> None:
     port, process = server
-    assert ask(port, "/login/", UPGRADE) == 200
-    assert ask(port, "/", UPGRADE) == 302
+    assert ask(port, "/login/", UPGRADE) == 403
+    assert ask(port, "/", UPGRADE) == 403
+    assert ask(port, "/login/", {}) == 200
     process.terminate()
     _, complaints = process.communicate(timeout=PATIENCE)
     assert "Traceback" not in complaints
