@@ -12,6 +12,7 @@ from memory.services.audit import readers
 from memory.services.audit.vocabulary import ACTORS, KINDS, VERBS
 from tests.integration.api import test_access
 from tests.integration.api.conftest import Client, problem, remember
+from tests.integration.api.endpoints import ENDPOINTS
 
 agent, rows = test_access.agent, test_access.rows
 
@@ -33,7 +34,7 @@ SHOWS_NO_MEMORY = {
 FOR_PERSONS = "/memories/{memory}/reveal"
 READING = [
     (method, path, body)
-    for method, path, body, permission in test_access.ENDPOINTS
+    for method, path, body, permission in ENDPOINTS
     if permission == Permission.READ
     and path not in SHOWS_NO_MEMORY | {FOR_PERSONS}
     or path in {"/access-log", "/memories/{memory}/reads"}

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from config.body_limit import BodyLimit, Message
+from config.body_limit import BodyLimit, Message, Receive, Send
 
 
 def exchange(chunks: list[bytes], *, length: str | None = None, limit: int = 10) -> tuple[list[Any], bytes]:
@@ -65,8 +65,14 @@ def test_a_refusal_carries_the_id_of_the_request_unless_that_is_a_secret(given: 
     async def send(message: Message) -> None:
         sent.append(message)
 
+    async def receive() -> Message:
+        raise AssertionError("refused by its length alone")
+
+    async def application(scope: Message, receive: Receive, send: Send) -> None:
+        raise AssertionError("refused before")
+
     headers = [(b"content-length", b"11"), (b"x-request-id", given)]
-    asyncio.run(BodyLimit(send, 10)({"type": "http", "headers": headers}, send, send))
+    asyncio.run(BodyLimit(application, 10)({"type": "http", "headers": headers}, receive, send))
     told = dict(sent[0]["headers"])[b"x-request-id"]
     assert told == given if given == b"req-7" else len(told) == 32 and given not in told
 
