@@ -113,26 +113,18 @@ def _count_costs() -> None:
 
 
 def _open_pages() -> None:
-    """Name the pages in the palace's navigation and on the admin's front page, which says when test mode is on."""
-    from memory.admin.notices import AdminNotice, add_notice
+    """Name the pages in the palace's navigation and on the admin's front page, and say there when test mode is on."""
     from memory.admin.pages import AdminPage, add_page
-    from memory.palace.notices import Notice
-    from memory.palace.notices import add_notice as add_palace_notice
+    from memory.palace.notices import Notice, add_notice
     from memory.palace.sections import Section, add_section
     from memory.services.actors import Actor
 
-    def test_mode(actor: Actor) -> AdminNotice | None:
-        from telemetry.admin.notices import test_mode_notice
-
-        return test_mode_notice(actor)
-
-    def test_mode_in_palace(actor: Actor) -> Notice | None:
+    def test_mode(actor: Actor) -> Notice | None:
         from telemetry.palace.notices import test_mode_notice
 
         return test_mode_notice(actor)
 
     add_notice(test_mode)
-    add_palace_notice(test_mode_in_palace)
     add_section(Section("Telemetry", "telemetry:index", namespace="telemetry"))
     meaning = "What your agents are asked, and whether a part of them fits."
     add_page(AdminPage("Coverage", "telemetry-admin:coverage", meaning))

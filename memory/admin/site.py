@@ -12,9 +12,9 @@ from django.utils.decorators import method_decorator
 from django.views.decorators.cache import never_cache
 
 from memory.admin.access import staff_page
-from memory.admin.notices import notices
 from memory.admin.pages import pages
 from memory.models import User
+from memory.palace.notices import notices
 from memory.services.accounts import owner_of
 from memory.services.actors import Actor, person
 

@@ -1,4 +1,6 @@
-"""What apps have to say at the top of every page of the palace; they add it in their `AppConfig.ready`."""
+"""What apps have to say at the top of every page of the palace and on the admin's front page; they add it in their
+`AppConfig.ready`.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What telemetry says on the pages of the palace that are not its own."""
+"""What telemetry says on pages that are not its own."""
 
 from __future__ import annotations
 
