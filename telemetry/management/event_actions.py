@@ -51,7 +51,7 @@ def show_events(actor: Actor, options: Options, write: Write) -> None:
         "test_mode": standing.test_mode,
         "days": request.days,
         "unreadable": sum(row.unreadable for row in rows),
-        "events": [_event(row) for row in rows],
+        "items": [_event(row) for row in rows],
     }
     lines = [_line(row) for row in rows] or [f"No events of the last {request.days} days."]
     if standing.test_mode:

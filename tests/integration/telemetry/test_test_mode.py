@@ -222,11 +222,11 @@ class TestByCommand:
         drafts = [TurnDraft(request="Notes", matched_spoke="knowledge"), TurnDraft(request="Lost", outcome="failed")]
         record_events(actor=alice, events=drafts)
         found = json.loads(self.told("events", "--spoke", "knowledge", "--json"))
-        (one,) = found["events"]
+        (one,) = found["items"]
         assert (one["request"], set(one)) == ("Notes", set(TurnEventShownSerializer().fields))
         assert one["timestamp"].endswith("Z")
         found = json.loads(self.told("events", "--outcome", "failed", "--limit", "1", "--json"))
-        assert [one["request"] for one in found["events"]] == ["Lost"]
+        assert [one["request"] for one in found["items"]] == ["Lost"]
 
     def test_old_ones_are_removed(self, alice: Actor) -> None:
         said(alice, "x")
