@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Collection
+from typing import Final
 from uuid import UUID
 
 from memory.errors import InvalidInput, NotFound
 from memory.models import Agent
+
+UNKNOWN_AGENT: Final = "There is no agent with this id here."
 
 
 def require_days(days: object, *, most: int) -> None:
@@ -29,4 +32,4 @@ def require_agents(agents: Collection[UUID]) -> None:
     """Refuse ids that are of no agent of the current owner; raises NotFound, `agent.unknown`."""
     wanted = set(agents)
     if wanted and Agent.objects.filter(pk__in=wanted).count() < len(wanted):
-        raise NotFound("There is no agent with this id here.", code="agent.unknown")
+        raise NotFound(UNKNOWN_AGENT, code="agent.unknown")

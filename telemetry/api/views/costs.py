@@ -13,7 +13,8 @@ from rest_framework.response import Response
 from memory.api.actions import Action
 from memory.api.idempotency import idempotent
 from memory.api.preconditions import etag, expected_version, outdated_is_412
-from memory.api.views.base import LociView, path_id
+from memory.api.serializers.fields import parse_uuid
+from memory.api.views.base import LociView
 from memory.errors import NotFound
 from memory.services.actors import Permission
 from telemetry.api.csv_answers import CsvRenderer, CsvSchema, csv_answer, wants_csv
@@ -26,6 +27,7 @@ from telemetry.api.serializers.costs import (
     UsageSerializer,
 )
 from telemetry.models import BudgetPeriod
+from telemetry.services.asked import UNKNOWN_AGENT
 from telemetry.services.costs.budgets import (
     BudgetDraft,
     BudgetUse,
@@ -128,17 +130,17 @@ class AgentBudgetView(LociView):
 
     def get(self, request: Request, period: str, agent_id: str) -> Response:
         """Give an agent's budget of the `day` or the `month`, with what is spent of it."""
-        return _answer(get_budget(actor=self.actor, period=_period(period), agent_id=path_id(agent_id)))
+        return _answer(get_budget(actor=self.actor, period=_period(period), agent_id=_agent(agent_id)))
 
     @idempotent
     def put(self, request: Request, period: str, agent_id: str) -> Response:
         """Set an agent's budget, which holds beside that of the owner: whichever is used up first stops it."""
-        return _set(self, request, period, path_id(agent_id))
+        return _set(self, request, period, _agent(agent_id))
 
     @idempotent
     def delete(self, request: Request, period: str, agent_id: str) -> Response:
         """Remove an agent's budget."""
-        return _remove(self, request, period, path_id(agent_id))
+        return _remove(self, request, period, _agent(agent_id))
 
 
 def _set(view: LociView, request: Request, period: str, agent_id: UUID | None) -> Response:
@@ -164,6 +166,14 @@ def _asked(view: LociView, request: Request, period: str, agent_id: UUID | None)
 def _answer(budget: BudgetUse) -> Response:
     body: Any = BudgetSerializer(budget).data
     return Response(body, headers={"ETag": etag(budget.version)})
+
+
+def _agent(text: str) -> UUID:
+    """Read the agent of an address; what is no id is like an unknown one."""
+    found = parse_uuid(text)
+    if found is None:
+        raise NotFound(UNKNOWN_AGENT, code="agent.unknown")
+    return found
 
 
 def _period(text: str) -> str:
