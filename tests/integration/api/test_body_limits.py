@@ -18,6 +18,7 @@ MIB = 1024 * 1024
 LARGER = {
     "ingest_turns": 8,
     "remember_batch": 8,
+    "record_turn_events": 8,
     "import_memories": 32,
     "import_archive": 32,
     "restore_snapshot": 32,
@@ -29,6 +30,7 @@ BODIES: list[tuple[str, Any, int]] = [
     ("/context", {"query": "tea"}, 1),
     ("/memories/batch", {"items": [{"text": "tea"}]}, 8),
     ("/turns", {"session": "s", "turns": [{"text": "tea"}]}, 8),
+    ("/telemetry/pipeline-coverage/events", {"request": "tea"}, 8),
     ("/import", {"memories": [{"content": "tea"}]}, 32),
 ]
 
