@@ -290,7 +290,7 @@ class TestFilling:
         self, alice: Actor, local: MiniLmEmbedder, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         with monkeypatch.context() as away:
-            away.setattr("memory.services.remember.embed_texts", lambda texts, owner_id: None)
+            away.setattr("memory.services.remember.embed_texts", lambda texts, **_: None)
             memory_id = remember(actor=alice, draft=Draft(text=TEXT)).memory_id
         with owner_scope(alice.owner_id):
             assert PendingVector.objects.count() == 1
