@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from datetime import timedelta
+from decimal import Decimal
 from typing import Any
 from uuid import UUID
 
@@ -155,6 +156,7 @@ def _value(field: models.Field) -> Any:  # type: ignore[type-arg]
         (models.DateTimeField, now() + timedelta(days=1)),
         (models.BinaryField, b"\x07" * 32),
         (models.FloatField, 0.5),
+        (models.DecimalField, Decimal(1)),
         (models.IntegerField, 1),
         (models.JSONField, {}),
         (models.TextField, "x"),

@@ -3,9 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
-import subprocess
-import sys
 import threading
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
@@ -54,6 +51,7 @@ from telemetry.services.coverage.request_vectors import JOB, fill_vectors
 from telemetry.services.turns.drafts import TurnDraft
 from telemetry.services.turns.recording import record_events
 from tests.contract.providers.loopback_server import LoopbackServer, Received, Reply, Script, as_json
+from tests.integration.telemetry.clocks import SetClock
 from tests.integration.telemetry.providers import PRICES, configured, counted
 from tests.integration.telemetry.test_usage import call_for
 
@@ -69,16 +67,6 @@ PROMPT = [ChatMessage("user", "Hello.")]
 def serve() -> Iterator[Serve]:
     with ExitStack() as stack:
         yield lambda script: stack.enter_context(LoopbackServer(script))
-
-
-class SetClock:
-    """A clock that a test moves."""
-
-    def __init__(self, at: datetime) -> None:
-        self.at = at
-
-    def now(self) -> datetime:
-        return self.at
 
 
 @pytest.fixture
@@ -473,48 +461,3 @@ class TestChanges:
         assert list_budgets(actor=mallory) == []
         permitted = replace(agent, permissions=AGENT_DEFAULT | {Permission.TELEMETRY_READ})
         assert len(list_budgets(actor=permitted)) == 1
-
-
-OTHER = """
-import sys, django
-django.setup()
-from datetime import UTC, datetime
-from uuid import UUID
-from django.conf import settings
-from django.db import connections
-connections["default"].settings_dict["NAME"] = sys.argv[2]
-connections.settings["default"]["NAME"] = sys.argv[2]
-from decimal import Decimal
-from config.settings.prices import Price
-settings.MODEL_PRICES = {"chat": Price(input=Decimal(1))}
-from memory.errors import BudgetExceeded
-from memory.ports.allowance import Intended, require_allowance
-from memory.ports.recorder import ModelCalled, model_called
-owner = UUID(sys.argv[1])
-made = 0
-try:
-    while made < 1_000:
-        require_allowance(Intended(owner_id=owner, agent_id=None, kind="llm", provider="openai", model="chat"))
-        model_called(ModelCalled(
-            owner_id=owner, agent_id=None, kind="llm", component="x", provider="openai", model="chat",
-            input_tokens=10_000, output_tokens=0, seconds=0.1, ok=True, at=datetime.now(UTC)))
-        made += 1
-except BudgetExceeded:
-    print(made)
-"""
-
-
-@pytest.mark.django_db(transaction=True)
-def test_processes_together_pass_the_limit_by_no_more_than_they_spend_between_two_looks(alice: Actor) -> None:
-    set_budget(actor=alice, draft=BudgetDraft(period="month", hard=1))
-    name = str(connections["default"].settings_dict["NAME"])
-    command = [sys.executable, "-c", OTHER, str(alice.owner_id), name]
-    both = [subprocess.Popen(command, env=os.environ, stdout=subprocess.PIPE, text=True) for _ in range(2)]
-    made = [int(process.communicate(timeout=120)[0]) for process in both]
-    # Each stops at the limit by what it has spent itself, so that two together spend at most twice of it.
-    assert max(made) <= 100, made
-    assert sum(made) >= 100
-    standing = get_budget(actor=alice, period="month")
-    assert standing.spent == sum(made) * Decimal("0.01")
-    third = subprocess.run(command, env=os.environ, capture_output=True, text=True, check=True, timeout=120)
-    assert third.stdout.strip() == "0"

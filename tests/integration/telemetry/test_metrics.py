@@ -6,9 +6,8 @@ import json
 import os
 import subprocess
 import sys
-from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
-from datetime import datetime, timedelta
+from collections.abc import Callable, Mapping
+from datetime import timedelta
 from decimal import Decimal
 from typing import Any
 
@@ -31,7 +30,7 @@ from memory.ports.live import socket_count_changed
 from memory.ports.recorder import JobRan, ModelCalled, RecallObserved, job_ran, model_called, recalled
 from memory.providers.composition import embedder
 from memory.services.actors import Actor
-from memory.services.clock import now, set_clock
+from memory.services.clock import now
 from memory.services.drafts import Draft
 from memory.services.health import forget_health
 from memory.services.health.work import TASKS_LATE
@@ -42,6 +41,7 @@ from telemetry.metrics.definitions import ALL, POOL_WAITING
 from telemetry.services.turns.drafts import TurnDraft
 from telemetry.services.turns.recording import flush, record, record_events
 from tests.environment import PROJECT
+from tests.integration.telemetry.clocks import at
 from tests.integration.telemetry.providers import going_and_coming
 
 TOKEN = {"Authorization": f"Bearer {settings.METRICS_TOKEN}"}
@@ -468,24 +468,6 @@ class TestWhatStands:
             patch.setitem(connections["default"].settings_dict, "HOST", "/nowhere")
             answer = client.get("/metrics")
         assert (answer.status_code, answer.json()["code"]) == (503, "database.unavailable")
-
-
-class SetClock:
-    def __init__(self, moment: datetime) -> None:
-        self._moment = moment
-
-    def now(self) -> datetime:
-        return self._moment
-
-
-@contextmanager
-def at(moment: datetime) -> Iterator[None]:
-    """Let it be a moment for the services."""
-    set_clock(SetClock(moment))
-    try:
-        yield
-    finally:
-        set_clock(None)
 
 
 def _observed(actor: Actor, **changes: Any) -> RecallObserved:
