@@ -18,7 +18,15 @@ from telemetry.services.costs.spending import REFRESH_SECONDS
 from tests.contract.providers.loopback_server import Received, Reply
 from tests.integration.consolidation.running import due_of, quiet, runs_of, undrawn
 from tests.integration.telemetry.clocks import SetClock
-from tests.integration.telemetry.test_budgets import AT, Serve, chat, clock, serve, talking from tests.integration.telemetry.test_reached_budgets import MIDNIGHT  __all__ = ["clock", "serve"]  pytestmark = pytest.mark.django_db  BOATS = 6 DUE = AT + timedelta(minutes=6
+from tests.integration.telemetry.test_budgets import AT, Serve, chat, clock, serve, talking
+from tests.integration.telemetry.test_reached_budgets import MIDNIGHT
+
+__all__ = ["clock", "serve"]
+
+pytestmark = pytest.mark.django_db
+
+BOATS = 6
+DUE = AT + timedelta(minutes=6)
 
 
 @pytest.fixture

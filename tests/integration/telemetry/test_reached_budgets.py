@@ -35,7 +35,14 @@ from telemetry.services.costs.reached import HARD, JOBS, SOFT, look_at_all, look
 from telemetry.tasks import look_at_budgets
 from tests.integration.telemetry.clocks import SetClock
 from tests.integration.telemetry.test_budget_processes import OTHER
-from tests.integration.telemetry.test_budgets import AT, clock, spend from tests.integration.telemetry.test_metrics import value  __all__ = ["clock"]  pytestmark = pytest.mark.django_db  MIDNIGHT = datetime(2026, 4, 1, tzinfo=UTC
+from tests.integration.telemetry.test_budgets import AT, clock, spend
+from tests.integration.telemetry.test_metrics import value
+
+__all__ = ["clock"]
+
+pytestmark = pytest.mark.django_db
+
+MIDNIGHT = datetime(2026, 4, 1, tzinfo=UTC)
 NEXT_MIDNIGHT = MIDNIGHT + timedelta(days=1)
 MONTH_ENDS = datetime(2026, 5, 1, tzinfo=UTC)
 NONE = "No budget for models is reached."
