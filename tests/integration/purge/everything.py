@@ -14,6 +14,7 @@ from django.contrib.contenttypes.models import ContentType
 from django.contrib.sessions.backends.db import SessionStore
 from django.db import connection, models
 from django_q.tasks import async_task
+from pgvector.django import HalfVectorField
 
 from memory.ids import new_id
 from memory.models import DueWork, Owner, Purge, Skill, User, owner_scope
@@ -155,7 +156,9 @@ def _value(field: models.Field) -> Any:  # type: ignore[type-arg]
         (models.UUIDField, new_id()),
         (models.DateTimeField, now() + timedelta(days=1)),
         (models.BinaryField, b"\x07" * 32),
+        (models.BooleanField, True),
         (models.FloatField, 0.5),
+        (HalfVectorField, [0.6, 0.8]),
         (models.DecimalField, Decimal(1)),
         (models.IntegerField, 1),
         (models.JSONField, {}),
