@@ -6,7 +6,6 @@ import json
 from collections.abc import Awaitable, Callable, MutableMapping
 from typing import Any, Final
 
-from config.request_ids import taken_id
 from memory.ports.request_id import HEADER
 
 Message = MutableMapping[str, Any]
@@ -78,6 +77,9 @@ class BodyLimit:
 async def _refuse(scope: Message, send: Send) -> None:
     given = dict(scope["headers"]).get(HEADER.lower().encode(), b"").decode("latin-1")
     headers = [
+        # Here, since what recognises personal data needs the apps, and servers load this module before them.
+        from config.request_ids import taken_id
+
         (HEADER.lower().encode(), taken_id(given).encode()),
         (b"content-type", b"application/problem+json"),
         (b"content-length", str(len(ANSWER)).encode()),
