@@ -76,10 +76,10 @@ class BodyLimit:
 
 async def _refuse(scope: Message, send: Send) -> None:
     given = dict(scope["headers"]).get(HEADER.lower().encode(), b"").decode("latin-1")
-    headers = [
-        # Here, since what recognises personal data needs the apps, and servers load this module before them.
-        from config.request_ids import taken_id
+    # Here, since what recognises secrets needs the apps, and servers load this module before them.
+    from config.request_ids import taken_id
 
+    headers = [
         (HEADER.lower().encode(), taken_id(given).encode()),
         (b"content-type", b"application/problem+json"),
         (b"content-length", str(len(ANSWER)).encode()),
