@@ -15,13 +15,11 @@ class Section:
     Args:
         label: what the navigation calls it.
         page: the name of the address that the navigation leads to.
-        further: names of other pages that belong to it.
         namespace: a namespace of addresses that belong to it as a whole.
     """
 
     label: str
     page: str
-    further: frozenset[str] = frozenset()
     namespace: str = ""
 
 

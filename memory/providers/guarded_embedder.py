@@ -12,13 +12,10 @@ from memory.ports import Clock, Embedder, TokenEmbedder, Tokens, Vectors, gives_
 from memory.ports.outbound import EMBEDDING
 from memory.providers.circuit import Circuit, CircuitState
 from memory.providers.http_embedder import PROBE, HttpEmbedder
-from memory.providers.metering import Asked, allowed, metered
+from memory.providers.metering import NOBODY, Asked, allowed, metered
 from memory.providers.vectors import checked
 
 T = TypeVar("T")
-
-NOBODY = "none"
-"""The provider that is none: to be refused by it is no call."""
 
 
 class GuardedEmbedder:

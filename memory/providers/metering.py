@@ -27,6 +27,8 @@ CHARACTERS_A_TOKEN: Final = 4
 MOST_TOKENS: Final = 1_000_000_000
 LONGEST_PROVIDER: Final = 32
 LONGEST_MODEL: Final = 200
+NOBODY: Final = "none"
+"""The provider that is none: to be refused by it is no call."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

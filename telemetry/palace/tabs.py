@@ -23,7 +23,11 @@ class Tab:
 
 TABS: Final[tuple[Tab, ...]] = (
     Tab("Coverage", "telemetry:coverage", frozenset({"telemetry:requests", "telemetry:test-mode"})),
-    Tab("Recall", "telemetry:recall", frozenset({"telemetry:feedback"})),
+    Tab(
+        "Recall",
+        "telemetry:recall",
+        frozenset({"telemetry:explain-recall", "telemetry:feedback", "telemetry:start-experiment"}),
+    ),
     Tab("Costs", "telemetry:costs", frozenset({"telemetry:save-budget"})),
     Tab("Health", "telemetry:health"),
 )

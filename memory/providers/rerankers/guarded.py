@@ -11,11 +11,8 @@ from memory.errors import RerankerUnavailable
 from memory.ports import Clock, Reranker
 from memory.ports.outbound import RERANK
 from memory.providers.circuit import Circuit, CircuitState
-from memory.providers.metering import Asked, allowed, metered
+from memory.providers.metering import NOBODY, Asked, allowed, metered
 from memory.providers.rerankers.scores import checked_scores, refuse_too_many
-
-NOBODY = "none"
-"""The provider that is none: to be refused by it is no call."""
 
 
 class GuardedReranker:

@@ -136,11 +136,6 @@ def recording_counts() -> RecordingCounts:
     return _buffer.counts()
 
 
-def waiting_events() -> int:
-    """Tell how many events wait in this process to be written."""
-    return _buffer.counts().waiting
-
-
 def flush() -> None:
     """Write all events that wait, now; for shutdown and tests."""
     _buffer.flush()
