@@ -12,8 +12,8 @@ from config.settings.env import SettingError
 
 PARTS: Final = ("input", "output", "call")
 MOST_MODELS: Final = 1_000
-LONGEST_NAME: Final = 233
 # A model's name with its provider's before it; what is longer can be no call's.
+LONGEST_NAME: Final = 233
 HIGHEST: Final = Decimal(1_000_000_000)
 PLACES: Final = 6
 CURRENCY: Final = re.compile(r"[A-Z]{3}")

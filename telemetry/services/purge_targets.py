@@ -6,7 +6,6 @@ from dataclasses import replace
 from typing import Final
 from uuid import UUID
 
-from memory.models import current_owner
 from memory.services.purge.agent_parts import AgentPart, add_agent_part, add_said, rows_of_agent
 from memory.services.purge.caches import register_cache
 from memory.services.purge.registry import Phase, register
@@ -52,7 +51,7 @@ def register_targets() -> None:
     """Register the targets of this app, and what of it goes with an agent."""
     for table in TABLES:
         register(table, phase=Phase.APPS)
-    add_agent_part(replace(rows_of_agent("turn_events", TurnEvent), erase=_erase_turn_events))
+    add_agent_part(replace(rows_of_agent("turn_events", TurnEvent), erase=erase_of_agent))
     add_agent_part(rows_of_agent("model_usage", ModelUsage))
     add_agent_part(rows_of_agent("budgets", Budget))
     add_agent_part(rows_of_agent("recall_observations", RecallObservation))
@@ -66,11 +65,6 @@ def register_targets() -> None:
     register_cache("coverage reports", reports.forget)
     register_cache("waiting turn events", recording.forget)
     add_said(TurnEvent)
-
-
-def _erase_turn_events(agent_id: UUID) -> int:
-    recording.forget_agent(current_owner(), agent_id)
-    return erase_of_agent(agent_id)
 
 
 def _feedback_count(agent_id: UUID) -> int:

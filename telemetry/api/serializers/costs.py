@@ -8,12 +8,13 @@ from typing import Any, Final
 from drf_spectacular.utils import extend_schema_field
 from rest_framework import serializers
 
+from config.settings.prices import HIGHEST
 from memory.api.serializers.base import Query, Strict
 from memory.api.serializers.fields import Moment, Word
 from telemetry.api.csv_answers import form_field
 from telemetry.models import BudgetPeriod
 from telemetry.services.costs.breakdown import GROUPS
-from telemetry.services.costs.budgets import HIGHEST, BudgetUse
+from telemetry.services.costs.budgets import BudgetUse
 from telemetry.services.costs.prices import shown
 from telemetry.services.costs.report import DAYS, MOST_DAYS, MOST_HOURLY_DAYS
 

@@ -6,11 +6,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from decimal import Decimal, InvalidOperation
-from typing import Any, Final
+from typing import Any
 from uuid import UUID
 
 from django.conf import settings
 
+from config.settings.prices import HIGHEST, PLACES
 from memory.errors import Conflict, InvalidInput, NotFound
 from memory.models import Owner, current_owner, owner_scope
 from memory.ports.live import announce_change
@@ -25,9 +26,6 @@ from telemetry.services.costs.limits import SORT, Limit, Spent, limits, spent
 from telemetry.services.costs.periods import Period
 from telemetry.services.costs.reached import note_reached
 from telemetry.services.coverage import request_vectors
-
-HIGHEST: Final = Decimal(1_000_000_000)
-PLACES: Final = 6
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,10 +14,11 @@ KEPT: Final = timedelta(days=30)
 MOST_OF_ONE: Final = 50_000
 """Of how many recalls of an owner the newest stay, however young the others are."""
 REMOVED_AT_ONCE: Final = 10_000
+TABLE: Final = RecallObservation._meta.db_table
 # Several processes may write for one owner; the last to do so leaves the newest.
-OUTDATED: Final = """
-    DELETE FROM telemetry_recallobservation WHERE owner_id = %(owner)s AND created_at <= (
-        SELECT created_at FROM telemetry_recallobservation WHERE owner_id = %(owner)s
+OUTDATED: Final = f"""
+    DELETE FROM {TABLE} WHERE owner_id = %(owner)s AND created_at <= (
+        SELECT created_at FROM {TABLE} WHERE owner_id = %(owner)s
         ORDER BY created_at DESC OFFSET %(kept)s LIMIT 1
     )
 """
