@@ -149,7 +149,7 @@ def test_each_attempt_is_recorded_and_a_failure_says_what_it_was(alice: Actor, p
     assert first.sha256 == later.sha256
     closed = JsonOverHttp("http://127.0.0.1:9", kind="llm")
     with on_behalf_of(alice.owner_id, "test"), pytest.raises(Unreachable):
-        closed.post("http://127.0.0.1:9", {"a": 1}, seconds=0.5)
+        closed.post("http://127.0.0.1:9", {"a": 1}, seconds=5)
     refused = [one for one in told(alice) if one.kind == "llm"]
     assert refused
     assert {(one.outcome, one.left, one.component) for one in refused} == {("ConnectError", False, "test")}
