@@ -125,7 +125,7 @@ def _open_pages() -> None:
         return test_mode_notice(actor)
 
     add_notice(test_mode)
-    add_section(Section("Telemetry", "telemetry:index", namespace="telemetry"))
+    add_section(Section("Telemetry", "telemetry:index", namespace="telemetry", group="agents"))
     meaning = "What your agents are asked, and whether a part of them fits."
     add_page(AdminPage("Coverage", "telemetry-admin:coverage", meaning))
 

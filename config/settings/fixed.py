@@ -130,9 +130,11 @@ DATA_UPLOAD_MAX_NUMBER_FIELDS = 1000
 
 # Language and time
 LANGUAGE_CODE = "en"
+LANGUAGES = [("en", "English"), ("de", "Deutsch")]
+LOCALE_PATHS = [_chosen.BASE_DIR / "locale"]
 TIME_ZONE = "UTC"
 USE_TZ = True
-USE_I18N = False
+USE_I18N = True
 
 # Static files
 STATIC_URL = "/static/"

@@ -16,18 +16,25 @@ class Section:
         label: what the navigation calls it.
         page: the name of the address that the navigation leads to.
         namespace: a namespace of addresses that belong to it as a whole.
+        group: the part of the navigation in which it stands, one of `GROUPS`.
+        further: names of further addresses that belong to it.
     """
 
     label: str
     page: str
     namespace: str = ""
+    group: str = "memories"
+    further: frozenset[str] = frozenset()
 
+
+GROUPS: Final = ("memories", "care", "agents", "yours")
+"""The parts of the navigation: the memories, what looks after them, the agents, what is the person's own."""
 
 _sections: Final[list[Section]] = [
     Section("Recall", "palace:recall"),
     Section("Remember", "palace:remember"),
-    Section("Archive", "palace:archive"),
-    Section("Privacy", "palace:privacy"),
+    Section("Archive", "palace:archive", group="care"),
+    Section("Privacy", "palace:privacy", group="yours"),
 ]
 
 
