@@ -10,6 +10,8 @@ from django.db.models import Q
 
 from memory.models import (
     Agent,
+    AgentFile,
+    AgentFileVersion,
     AgentGroup,
     AgentKey,
     AuditEvent,
@@ -30,6 +32,8 @@ from memory.models import (
     EventParticipant,
     ExtractionFailure,
     GraphEvidence,
+    GraphLayout,
+    GraphPosition,
     GraphState,
     GroupMembership,
     IdempotencyRecord,
@@ -59,6 +63,7 @@ from memory.models import (
     RetiredAuditSeal,
     ReviewEvidence,
     ReviewItem,
+    SavedSearch,
     Session,
     Skill,
     SkillDependency,
@@ -159,6 +164,20 @@ PARTS: Final = (
         AgentKey,
         "Keys of agents, without what could be used to log in.",
         without=_without("digest", "proof", "prefix"),
+    ),
+    Part(
+        "files",
+        AgentFile,
+        "Files that agents are made of, deleted ones that can be brought back among them.",
+        readable=_scoped,
+        without=_without("path_hash"),
+    ),
+    Part(
+        "file_versions",
+        AgentFileVersion,
+        "What these files were before they were changed.",
+        readable=_scoped,
+        order=("file_id", "number"),
     ),
     Part("sessions", Session, "Conversations.", readable=_sessions, without=_without("label_hash")),
     Part(
@@ -298,6 +317,7 @@ PARTS: Final = (
     ),
     # An agent reads messages with a token of its own, within the bounds of that.
     Part("bus", BusMessage, "Messages between your agents.", without=_without("topic_hashes")),
+    Part("saved_searches", SavedSearch, "Searches that you keep under a name."),
     Part("recalls", RecallRecord, "How recalls came to their answers; kept for days.", readable=_own("caller")),
     Part(
         "kept_answers",
@@ -320,6 +340,8 @@ LEFT_OUT: Final[Mapping[type[models.Model], str]] = {
     PendingVector: "A list of work that waits, without content.",
     DueWork: "A list of work that waits, without content.",
     GraphState: "A counter of changes.",
+    GraphLayout: "When the picture of the graph was last laid out, without content.",
+    GraphPosition: "Where things stand in the picture of the graph; laid out anew from what it shows.",
     ConsolidationLease: "Who works at this moment, without content.",
     EmbeddingSpace: "Names a model and no person.",
     RetiredAuditEvent: "Of owners who were erased; names nobody.",
