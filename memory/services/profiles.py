@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import datetime
 from typing import Any, Final
 from uuid import UUID
 
 from django.db.models import Max
 
-from memory.errors import InvalidInput
+from memory.errors import InvalidInput, NotFound
 from memory.models import Owner, OwnerSettings, ProfileOverride, owner_scope
 from memory.ports.profile_choice import ChosenProfile, chosen_profile
 from memory.recall.profiles import SHIPPED, RecallProfile, shipped, with_changes
@@ -109,6 +111,47 @@ def reset_profile(*, actor: Actor, name: str) -> dict[str, Any]:
         ProfileOverride.objects.create(profile=name, version=version, values={}, created_at=now())
         record(actor=actor.label, verb="reset", object_kind="profile", reason=name, at=now())
     return describe(base, version=version)
+
+
+@dataclass(frozen=True, slots=True)
+class FormerChanges:
+    """One version of an owner's changes to a profile; no values are a reset."""
+
+    version: int
+    at: datetime
+    values: Mapping[str, Any]
+
+
+def profile_history(*, actor: Actor, name: str, size: int = 10) -> list[FormerChanges]:
+    """List the versions of the owner's changes to a profile, newest first; raises NotFound for another name."""
+    actor.require(Permission.READ)
+    shipped(name)
+    with owner_scope(actor.owner_id):
+        rows = ProfileOverride.objects.filter(profile=name).order_by("-version")[:size]
+        return [FormerChanges(row.version, row.created_at, row.values) for row in rows]
+
+
+def restore_profile(*, actor: Actor, name: str, version: int) -> dict[str, Any]:
+    """Bring back a former version of the owner's changes to a profile, as a new version; 0 is the shipped profile.
+
+    Raises:
+        NotFound: no such profile, or no such version of its changes.
+    """
+    actor.require(Permission.SETTINGS)
+    if version == 0:
+        return reset_profile(actor=actor, name=name)
+    base = shipped(name)
+    with owner_scope(actor.owner_id):
+        _one_at_a_time(actor)
+        known = dict(ProfileOverride.objects.filter(profile=name).values_list("version", "values"))
+        if version not in known:
+            raise NotFound("There is no such version of this profile.", code="profile.version_unknown")
+        changed, newest = with_changes(base, known[version]), max(known)
+        if known[newest] == known[version]:
+            return describe(changed, version=newest)
+        ProfileOverride.objects.create(profile=name, version=newest + 1, values=known[version], created_at=now())
+        record(actor=actor.label, verb="change", object_kind="profile", reason=name, at=now())
+    return describe(changed, version=newest + 1)
 
 
 def _one_at_a_time(actor: Actor) -> None:

@@ -21,6 +21,14 @@ def get_settings(*, actor: Actor) -> dict[str, Any]:
         return current_settings()
 
 
+def chosen_settings(*, actor: Actor) -> dict[str, Any]:
+    """Give those settings that the owner has chosen, without the defaults of the others."""
+    actor.require(Permission.READ)
+    with owner_scope(actor.owner_id):
+        values = OwnerSettings.objects.values_list("values", flat=True).first() or {}
+        return {name: value for name, value in values.items() if name in OWNER_SETTINGS}
+
+
 def settings_version(*, actor: Actor) -> int:
     """Give the version of the owner's settings, to callers that may read or change them."""
     if Permission.SETTINGS not in actor.permissions:
