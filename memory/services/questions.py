@@ -35,8 +35,8 @@ RECALLING: Final = "recall"
 class RecallRequest(Narrowed):
     """What is asked.
 
-    `limit` and `threshold` are the profile's own when left out, and `overrides` are other values of its fields, for this
-    request alone and within the bounds of an owner's changes. `reference_time` is the moment from which the query
+    `limit` and `threshold` are the profile's own when left out, and `overrides` are other values of its fields, for
+    this request alone and within the bounds of an owner's changes. `reference_time` is the moment from which the query
     speaks, the present when left out. `reinforce` counts the hits as used; `record` keeps the explanation. `sort` names
     the request in the audit.
     """

@@ -107,6 +107,9 @@ ENDPOINTS: list[Entry] = [
     ("get", "/profiles/default", None, Permission.READ),
     ("patch", "/profiles/default", {"limit": 7}, Permission.SETTINGS),
     ("delete", "/profiles/default", None, Permission.SETTINGS),
+    ("get", "/saved-searches", None, Permission.READ),
+    ("post", "/saved-searches", {"name": "Tea", "question": "tea"}, Permission.SETTINGS),
+    ("delete", "/saved-searches/{saved}", None, Permission.SETTINGS),
     ("get", "/access-log", None, Permission.PRIVACY),
     ("get", "/outbound", None, Permission.PRIVACY),
     ("get", "/stats", None, Permission.READ),
@@ -165,7 +168,13 @@ ENDPOINTS: list[Entry] = [
     ("post", "/telemetry/pipeline-coverage/test-mode", {"enabled": True}, Permission.SETTINGS),
 ]
 # What no agent may do, whatever its key allows.
-PERSONS_ONLY = {("put", "/agents/{agent}/trust"), ("post", "/memories/{memory}/reveal")}
+PERSONS_ONLY = {
+    ("put", "/agents/{agent}/trust"),
+    ("post", "/memories/{memory}/reveal"),
+    ("get", "/saved-searches"),
+    ("post", "/saved-searches"),
+    ("delete", "/saved-searches/{saved}"),
+}
 # What gives all texts, hence asks for the permission to read them besides.
 READS_TOO = [("get", "/export"), ("get", "/archive"), ("post", "/snapshots")]
 # Open to everybody, or to whoever has a token; tested on their own.

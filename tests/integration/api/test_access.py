@@ -45,7 +45,7 @@ every_endpoint = pytest.mark.parametrize(
 )
 NAMES = (
     "memory", "session", "recall", "agent", "key", "group", "edge", "entity", "relation", "run", "review", "decided",
-    "merge", "skill", "tool", "summary", "community", "message", "purge", "liked", "experiment", "change", "cluster",
+    "merge", "skill", "tool", "summary", "community", "message", "purge", "liked", "experiment", "change", "cluster", "saved",
 )  # fmt: skip
 
 
@@ -90,7 +90,8 @@ def quality_rows(client: Client, woman: Client) -> dict[str, str]:
             reason="quality.low",
             created_at=now(),
         )
-    return {"liked": liked, "experiment": experiment, "change": str(change.pk)}
+    saved = woman.json("post", "/saved-searches", {"name": "Tea", "question": "tea"}).json()["id"]
+    return {"liked": liked, "experiment": experiment, "change": str(change.pk), "saved": saved}
 
 
 @pytest.fixture

@@ -26,7 +26,7 @@ IN_PATHS: Mapping[str, str] = {
     "session_id": "session", "recall_id": "recall", "agent_id": "agent", "key_id": "key", "group_id": "group",
     "number": "number", "name": "profile", "message_id": "message",
     "purge_id": "purge", "experiment_id": "experiment", "change_id": "change", "period": "period",
-    "cluster_key": "cluster",
+    "cluster_key": "cluster", "search_id": "saved",
 }  # fmt: skip
 # What is no id: everybody may say it, and it means the caller's own.
 NO_IDS = ("number", "profile", "period")
@@ -67,6 +67,7 @@ BODIES: Mapping[str, Any] = {
     "set_budget": {"hard": "900"},
     "set_agent_budget": {"soft": 5, "hard": "900"},
     "start_experiment": {"label": f"A {LURE}", "control": "default", "variant": "prax"},
+    "save_search": {"name": f"A {LURE}", "question": LURE},
     "record_turn_events": {"request": f"A {LURE}."},
 }
 # Actions that take a whole file: here they are sent none, and must refuse it; `tests/integration/archive` sends some.

@@ -26,6 +26,7 @@ from memory.services.purge.partial_requests import PartialRequest, begin_partial
 from memory.services.purge.runner import run_purge
 from memory.services.remember import remember
 from memory.services.review_decisions import reject
+from memory.services.saved_searches import save_search
 from memory.services.settings import change_settings
 from telemetry.models import TunerChange
 from telemetry.services.costs.budgets import BudgetDraft, set_budget
@@ -180,7 +181,7 @@ def make_world() -> World:
 
 
 def compare(owner: Actor, mark: str) -> Rows:
-    """Compare profiles for a while and note a change of the tuner; gives their ids."""
+    """Compare profiles for a while, note a change of the tuner and keep a search; gives their ids."""
     draft = ExperimentDraft(label=f"{mark}compared {LURE}", control="default", variant="prax", share=0.0)
     made = start_experiment(actor=owner, draft=draft)
     end_experiment(actor=owner, experiment_id=made.pk)
@@ -195,7 +196,8 @@ def compare(owner: Actor, mark: str) -> Rows:
             reason="quality.low",
             created_at=now(),
         )
-    return {"experiment": str(made.pk), "change": str(change.pk)}
+    saved = save_search(actor=owner, name=f"{mark}saved {LURE}", question=f"{mark}saved").pk
+    return {"experiment": str(made.pk), "change": str(change.pk), "saved": str(saved)}
 
 
 def purge_one(owner: Actor) -> Rows:
