@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from django.urls import path
 
-from memory.palace.views import account, archive, memory, privacy, purges, recall, recent, remember, theme
+from memory.palace.views import account, archive, memory, news, privacy, purges, recall, recent, remember, theme
 
 app_name = "palace"
 urlpatterns = [
@@ -12,6 +12,7 @@ urlpatterns = [
     path("suggest/", recall.suggest, name="suggest"),
     path("remember/", remember.page, name="remember"),
     path("recent/", recent.page, name="recent"),
+    path("news/", news.counts, name="news"),
     path("archive/", archive.page, name="archive"),
     path("memories/<uuid:memory_id>/", memory.page, name="memory"),
     path("memories/<uuid:memory_id>/edit/", memory.edit, name="edit"),

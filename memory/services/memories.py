@@ -9,7 +9,7 @@ from typing import Any, Final
 from uuid import UUID
 
 from django.db import connection
-from django.db.models import QuerySet
+from django.db.models import Q, QuerySet
 
 from memory.crypto.keyring import keyring
 from memory.errors import NotFound
@@ -124,6 +124,26 @@ def list_memories(
         found = {row.pk: row for row in Memory.objects.filter(pk__in=order)}
         rows = opened([found[memory_id] for memory_id in order])
         return rows if filters.past is None else as_then(rows, at=filters.past.at)
+
+
+def count_newer(*, actor: Actor, than: tuple[datetime, UUID] | None, most: int) -> int:
+    """Count live memories that came after one, of those that the actor may read.
+
+    Args:
+        actor: who asks.
+        than: creation time and id of that one; None counts from the first on.
+        most: where counting ends.
+    """
+    require_memory()
+    actor.require(Permission.READ)
+    with owner_scope(actor.owner_id):
+        rows = Memory.objects.filter(status=Status.LIVE)
+        if actor.readable is not None:
+            rows = rows.filter(scope__in=actor.readable)
+        if than is not None:
+            rows = rows.filter(Q(created_at__gt=than[0]) | Q(created_at=than[0], pk__gt=than[1]))
+        # Without its order the index by status counts no more than it must.
+        return int(rows.order_by()[:most].count())
 
 
 def _of_status(request: ListRequest, parameters: dict[str, Any]) -> str:

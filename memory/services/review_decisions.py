@@ -21,6 +21,7 @@ from memory.models import (
     owner_scope,
 )
 from memory.services.actors import Actor, Permission
+from memory.services.announcing import reviews_changed
 from memory.services.audit.recording import record
 from memory.services.clock import now
 from memory.services.features import require_memory
@@ -248,6 +249,7 @@ def _decide(actor: Actor, row: ReviewItem, state: ReviewState, verb: str, moment
         row.snoozed_until = None
     row.version += 1
     row.save()
+    reviews_changed()
     record(actor=actor.label, verb=verb, object_kind="review", object_id=row.pk, reason=row.kind, at=moment)
     return shown(actor, [row], at=moment)[0]
 
