@@ -13,7 +13,14 @@ import memory.models.encrypted
 import memory.models.tenancy
 from memory.models.tenant_tables import TenantTable
 
-TENANT_TABLES: list[str] = ["AgentFile", "AgentFileVersion", "GraphLayout", "GraphPosition", "SavedSearch"]
+TENANT_TABLES: list[str] = [
+    "AgentFile",
+    "AgentFileVersion",
+    "GraphLayout",
+    "GraphPosition",
+    "SavedSearch",
+    "AgentSettings",
+]
 
 
 class Migration(migrations.Migration):
@@ -280,6 +287,37 @@ class Migration(migrations.Migration):
         migrations.AddIndex(
             model_name="savedsearch",
             index=models.Index(fields=["owner", "-created_at"], name="saved_search_by_time"),
+        ),
+        migrations.CreateModel(
+            name="AgentSettings",
+            fields=[
+                (
+                    "id",
+                    models.UUIDField(default=memory.ids.new_id, editable=False, primary_key=True, serialize=False),
+                ),
+                ("values", models.JSONField(default=dict)),
+                ("version", models.PositiveIntegerField(default=1)),
+                ("updated_at", models.DateTimeField(auto_now=True)),
+                (
+                    "agent",
+                    memory.models.tenancy.TenantForeignKey(
+                        db_index=False, related_name="+", to="memory.agent", when_deleted="CASCADE"
+                    ),
+                ),
+                (
+                    "owner",
+                    models.ForeignKey(
+                        db_index=False,
+                        editable=False,
+                        on_delete=django.db.models.deletion.DO_NOTHING,
+                        related_name="+",
+                        to="memory.owner",
+                    ),
+                ),
+            ],
+            options={
+                "constraints": [models.UniqueConstraint(fields=("owner", "agent"), name="agent_settings_once")],
+            },
         ),
         *(TenantTable(name) for name in TENANT_TABLES),
     ]

@@ -1,6 +1,6 @@
 """The models, one file for each group of tables."""
 
-from memory.models.agent import Agent, AgentGroup, AgentKey, GroupMembership
+from memory.models.agent import Agent, AgentGroup, AgentKey, AgentSettings, GroupMembership
 from memory.models.agent_file import AgentFile, AgentFileVersion, FileChange, MediaType
 from memory.models.audit import AuditEvent, AuditSeal, MemoryRead, RetiredAuditEvent, RetiredAuditSeal
 from memory.models.bus import BusMessage
@@ -69,6 +69,7 @@ __all__ = [
     "AgentFileVersion",
     "AgentGroup",
     "AgentKey",
+    "AgentSettings",
     "AuditEvent",
     "AuditSeal",
     "BusMessage",

@@ -17,6 +17,7 @@ from memory.models import (
     AgentFileVersion,
     AgentGroup,
     AgentKey,
+    AgentSettings,
     BusMessage,
     CausalLink,
     Community,
@@ -129,6 +130,7 @@ TABLES: Final = (
     TableTarget("profile_overrides", ProfileOverride),
     TableTarget("file_versions", AgentFileVersion),
     TableTarget("files", AgentFile),
+    TableTarget("agent_settings", AgentSettings),
     TableTarget("agent_keys", AgentKey),
     TableTarget("group_memberships", GroupMembership),
     TableTarget("agents", Agent),
@@ -147,6 +149,7 @@ def register_targets() -> None:
     for table in TABLES:
         register(table, phase=Phase.ROWS)
     add_agent_part(rows_of_agent("files", AgentFile))
+    add_agent_part(rows_of_agent("agent_settings", AgentSettings))
     register(PurgesTarget(), phase=Phase.ROWS)
     register(AuditTarget(), phase=Phase.AUDIT)
     register(KeysTarget(), phase=Phase.KEYS)
