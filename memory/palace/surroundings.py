@@ -6,12 +6,15 @@ import logging
 from dataclasses import dataclass
 from functools import partial
 from typing import Any, Final
+from uuid import UUID
 
 from django.http import HttpRequest
 
 from memory.errors import KeysUnavailable
 from memory.palace.notices import notices
+from memory.palace.places import written_place
 from memory.palace.presenters import Card, cards_with
+from memory.palace.sections import counted_navigation
 from memory.providers.composition import embedder
 from memory.services.actors import Actor
 from memory.services.clock import now
@@ -62,6 +65,11 @@ def recent_cards(actor: Actor, word: str) -> list[Card]:
     return cards_with(rows, word[:MOST_FILTER_CHARACTERS], now())
 
 
+def shown_until() -> str:
+    """Give the place behind all that a page made now can show; what comes later is its news."""
+    return written_place(now(), UUID(int=2**128 - 1))
+
+
 def _numbers(counts: dict[str, int]) -> list[str]:
     """Say how much there is, leaving out what there is none of."""
     said = []
@@ -77,7 +85,7 @@ def _numbers(counts: dict[str, int]) -> list[str]:
 
 def surroundings(request: HttpRequest, actor: Actor) -> dict[str, Any]:
     """Give what the frame of a page shows, as plain values; notices are looked for where the page shows them."""
-    counts = totals(actor=actor)
+    counts, after = totals(actor=actor), shown_until()
     try:
         recent, unreadable = recent_cards(actor, ""), False
     except KeysUnavailable:
@@ -88,8 +96,10 @@ def surroundings(request: HttpRequest, actor: Actor) -> dict[str, Any]:
         "recent": recent,
         "recent_unreadable": unreadable,
         "recent_word": "",
+        "recent_after": after,
         "numbers": _numbers(counts),
         "embedder": embedder_status(counts["vectors_pending"]),
         "here": request.get_full_path(),
         "notices": partial(notices, actor),
+        **counted_navigation(request, actor),
     }
