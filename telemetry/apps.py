@@ -25,6 +25,7 @@ class TelemetryConfig(AppConfig):
         _open_pages()
         _let_watch()
         _check_writer()
+        _fill_demo()
         announce(_register_purge_targets)
         announce_parts(_register_archive_parts)
 
@@ -162,3 +163,15 @@ def _register_archive_parts() -> None:
     from telemetry.services.archive_parts import register_parts
 
     register_parts()
+
+
+def _fill_demo() -> None:
+    """Give the demonstration's agents a month of turns."""
+    from memory.services.demo.parts import DemoOwner, add_demo_part
+
+    def recorded(owner: DemoOwner) -> str:
+        from telemetry.services.demo import demo_telemetry
+
+        return demo_telemetry(owner)
+
+    add_demo_part(recorded)
