@@ -35,6 +35,7 @@ MIDDLEWARE = [
     "django.middleware.security.SecurityMiddleware",
     "config.static_files.StaticFiles",
     "csp.middleware.CSPMiddleware",
+    "config.languages.languages",
     "config.middleware.sound_requests",
     "django.contrib.sessions.middleware.SessionMiddleware",
     "django.middleware.common.CommonMiddleware",
@@ -131,6 +132,7 @@ DATA_UPLOAD_MAX_NUMBER_FIELDS = 1000
 # Language and time
 LANGUAGE_CODE = "en"
 LANGUAGES = [("en", "English"), ("de", "Deutsch")]
+LANGUAGE_COOKIE_NAME = "loci_language"
 LOCALE_PATHS = [_chosen.BASE_DIR / "locale"]
 TIME_ZONE = "UTC"
 USE_TZ = True

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from django.urls import path
 
-from memory.palace.views import account, archive, memory, news, privacy, purges, recall, recent, remember, theme
+from memory.palace.views import account, archive, language, memory, news, privacy, purges, recall, recent, remember, theme
 
 app_name = "palace"
 urlpatterns = [
@@ -29,6 +29,7 @@ urlpatterns = [
     path("purges/<uuid:purge_id>/<str:token>/", purges.state, name="purge-state"),
     path("purges/<uuid:purge_id>/<str:token>/receipt.json", purges.receipt, name="purge-receipt"),
     path("theme/", theme.choose, name="theme"),
+    path("language/", language.choose, name="language"),
     path("login/", account.Login.as_view(), name="login"),
     path("logout/", account.Logout.as_view(), name="logout"),
 ]

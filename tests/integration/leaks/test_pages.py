@@ -57,11 +57,12 @@ PAGES: dict[str, tuple[list[dict[str, str]] | None, dict[str, Any] | None]] = {
     "telemetry:undo-tuner": (None, {}),
     "telemetry:feedback": ([{}], {"helpful": "yes"}),
     "theme": (None, {"theme": "dark"}),
+    "language": (None, {"language": "de"}),
     "login": ([{}], {"username": "first", "password": LURE}),
     "logout": (None, {}),
 }
 # Pages that somebody without a login may see.
-OPEN = ("login", "logout", "theme", "purge-state", "purge-receipt")
+OPEN = ("login", "logout", "theme", "language", "purge-state", "purge-receipt")
 PATHS = {
     "memory_id": "memory", "purge_id": "purge", "token": "token", "recall_id": "asked", "experiment_id": "experiment",
     "change_id": "change",
