@@ -9,13 +9,17 @@ from typing import Final
 from uuid import UUID
 
 from memory.errors import InvalidInput
+from memory.ids import new_id
 from memory.models import Memory, owner_scope
 from memory.privacy import injection
-from memory.services.actors import Actor
+from memory.recall.gate import Verdict
+from memory.services.actors import Actor, Permission
+from memory.services.agent_settings import settings_for
 from memory.services.clock import now
+from memory.services.features import require_memory
 from memory.services.questions import RecallRequest
 from memory.services.recall import Recalled, recall
-from memory.services.settings import current_settings
+from memory.text import limits
 
 # Prax counts four characters a token; exact counts would need the tokeniser of a model that is not known here.
 CHARACTERS_A_TOKEN: Final = 4
@@ -28,6 +32,8 @@ SHARE_OF_WINDOW: Final = 0.15
 TOKENS_OF_A_MEMORY: Final = 60
 FEWEST, MOST = 2, 250
 SMALLEST_WINDOW, LARGEST_WINDOW = 256, 100_000_000
+AUTO_RECALL_OFF: Final = "auto_recall.off"
+"""Why a block is empty that nobody has asked for."""
 LEVELS: Final[Mapping[str, injection.Level]] = {level.name.lower(): level for level in injection.Level}
 
 
@@ -83,6 +89,7 @@ def build_context(
     max_tokens: int | None = None,
     cleaning: str | None = None,
     context_window: int | None = None,
+    asked: bool = False,
 ) -> ContextBlock:
     """Recall and write a block of at most `max_tokens` tokens, in whole lines, best memory first.
 
@@ -98,12 +105,14 @@ def build_context(
         context_window: tokens of the model's context window. The smaller it is the stricter the cleaning and the
             smaller the block: at most 8,000, 6,000, 4,000 or 2,000 characters, and as many memories as 15 % of the
             window hold, between 2 and 250.
+        asked: whether somebody has asked for it. A block that a program adds to a prompt by itself is empty, with
+            `auto_recall.off` among what could not be done, where an agent asks for which auto-recall is switched off.
 
     Raises:
         InvalidInput: an unknown form or level, a budget or window out of bounds; and what `recall` raises.
     """
     with owner_scope(actor.owner_id):
-        settings = current_settings()["values"]
+        settings = settings_for(actor)
     form = form or settings["context_format"]
     budget = settings["context_tokens"] if max_tokens is None else max_tokens
     if form not in FORMATS:
@@ -122,6 +131,8 @@ def build_context(
         limit = min(limit, max(FEWEST, min(int(window * SHARE_OF_WINDOW / TOKENS_OF_A_MEMORY), MOST)))
         characters = min(characters, next(most for least, most in LARGEST_IN_CHARACTERS if window >= least))
         level = LEVELS[cleaning] if cleaning else injection.level_for_window(window)
+    if actor.agent_id is not None and not settings["auto_recall"] and not asked:
+        return _nothing(actor, request, profile=settings["recall_profile"])
     answer = recall(
         actor=actor,
         request=replace(
@@ -132,6 +143,15 @@ def build_context(
         ),
     )
     return _write(answer, FORMATS[form], characters, level)
+
+
+def _nothing(actor: Actor, request: RecallRequest, *, profile: str) -> ContextBlock:
+    """Answer without a look at any memory, after the checks that every request is put to."""
+    require_memory()
+    actor.require(Permission.READ)
+    limits.checked_query(request.query)
+    recalled = Recalled(new_id(), request.profile or profile, [], gate=Verdict.SKIP, degraded=[AUTO_RECALL_OFF])
+    return ContextBlock("", 0, [], 0, recalled)
 
 
 def _checked_window(value: object) -> int:

@@ -16,6 +16,7 @@ from memory.models import Owner, OwnerSettings, ProfileOverride, owner_scope
 from memory.ports.profile_choice import ChosenProfile, chosen_profile
 from memory.recall.profiles import SHIPPED, RecallProfile, shipped, with_changes
 from memory.services.actors import Actor, Permission
+from memory.services.agent_settings import settings_for
 from memory.services.audit.recording import record
 from memory.services.clock import now
 
@@ -24,7 +25,7 @@ EXPERIMENT: Final = "experiment"
 
 
 def profile_for(actor: Actor, name: str | None) -> tuple[RecallProfile, ChosenProfile | None]:
-    """Give the profile that answers a request: the named one, else an experiment's or the owner's chosen one.
+    """Give the profile that answers a request: the named one, else an experiment's, the agent's or the owner's.
 
     Run it in the owner's scope. An experiment costs no statement where none runs, since the owner's choices name it.
 
@@ -39,7 +40,7 @@ def profile_for(actor: Actor, name: str | None) -> tuple[RecallProfile, ChosenPr
     values = OwnerSettings.objects.values_list("values", flat=True).first() or {}
     running = values.get(EXPERIMENT)
     chosen = chosen_profile(actor.owner_id, actor.agent_id, UUID(running)) if running else None
-    return effective_profile(chosen.profile if chosen else values.get("recall_profile", "default")), chosen
+    return effective_profile(chosen.profile if chosen else settings_for(actor)["recall_profile"]), chosen
 
 
 def run_experiment(*, actor: Actor, experiment_id: UUID | None) -> None:
@@ -57,6 +58,19 @@ def effective_profile(name: str) -> RecallProfile:
     profile = shipped(name)
     newest = ProfileOverride.objects.filter(profile=profile.name).order_by("-version").first()
     return with_changes(profile, newest.values) if newest else profile
+
+
+def profile_of(*, actor: Actor, name: str | None = None) -> RecallProfile:
+    """Give a profile as it stands for the owner, the chosen one where none is named; raises NotFound for another name.
+
+    What an experiment chooses is left out: it decides for each request anew.
+    """
+    actor.require(Permission.READ)
+    with owner_scope(actor.owner_id):
+        if name is None:
+            values = OwnerSettings.objects.values_list("values", flat=True).first() or {}
+            name = str(values.get("recall_profile", "default"))
+        return effective_profile(name)
 
 
 def list_profiles(*, actor: Actor) -> list[dict[str, Any]]:

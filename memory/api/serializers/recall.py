@@ -79,6 +79,10 @@ class ContextSerializer(QuestionSerializer):
 
     format = Word(FORMATS, required=False)
     max_tokens = Whole(required=False, min_value=SMALLEST_BLOCK, max_value=LARGEST_BLOCK)
+    asked = Switch(
+        required=False,
+        help_text="Whether somebody has asked for it: then also where auto-recall is off for the agent.",
+    )
     cleaning = Word(LEVELS, required=False, help_text="How strictly phrases that address a model are replaced.")
     context_window = Whole(
         required=False,

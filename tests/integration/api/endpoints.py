@@ -101,6 +101,15 @@ ENDPOINTS: list[Entry] = [
     ("post", "/recall", {"query": "tea"}, Permission.READ),
     ("get", "/recalls/{recall}", None, Permission.READ),
     ("post", "/context", {"query": "tea"}, Permission.READ),
+    ("get", "/files", None, Permission.FILES_READ),
+    ("post", "/files", {"path": "NOTES.md", "content": "x"}, Permission.FILES_WRITE),
+    ("get", "/files/{file}", None, Permission.FILES_READ),
+    ("put", "/files/{file}", {"content": "x"}, Permission.FILES_WRITE),
+    ("patch", "/files/{file}", {"path": "OTHER.md"}, Permission.FILES_WRITE),
+    ("delete", "/files/{file}", None, Permission.FILES_WRITE),
+    ("get", "/files/{file}/history", None, Permission.FILES_READ),
+    ("get", "/files/{file}/history/1", None, Permission.FILES_READ),
+    ("post", "/files/{file}/restore", {}, Permission.FILES_WRITE),
     ("get", "/settings", None, Permission.READ),
     ("patch", "/settings", {"recall_limit": 7}, Permission.SETTINGS),
     ("get", "/profiles", None, Permission.READ),
@@ -121,6 +130,9 @@ ENDPOINTS: list[Entry] = [
     ("post", "/snapshots/restore", "{snapshot}", Permission.PRIVACY),
     ("get", "/agents", None, Permission.AGENTS),
     ("post", "/agents", {"name": "new"}, Permission.AGENTS),
+    ("patch", "/agents/{agent}", {"name": "renamed"}, Permission.AGENTS),
+    ("get", "/agents/{agent}/settings", None, Permission.AGENTS),
+    ("patch", "/agents/{agent}/settings", {"recall_limit": 7}, Permission.SETTINGS),
     ("post", "/agents/{agent}/pause", None, Permission.AGENTS),
     ("post", "/agents/{agent}/resume", None, Permission.AGENTS),
     ("get", "/agents/{agent}/keys", None, Permission.AGENTS),
@@ -135,6 +147,7 @@ ENDPOINTS: list[Entry] = [
     ("get", "/purges", None, Permission.PRIVACY),
     ("post", "/purges", {"source": "user:nobody"}, Permission.PRIVACY),
     ("get", "/purges/{purge}", None, Permission.PRIVACY),
+    ("patch", "/keys/{key}", {"label": "renamed"}, Permission.AGENTS),
     ("delete", "/keys/{key}", None, Permission.AGENTS),
     ("get", "/groups", None, Permission.AGENTS),
     ("post", "/groups", {"kind": "squad", "name": "new"}, Permission.AGENTS),
@@ -180,7 +193,9 @@ READS_TOO = [("get", "/export"), ("get", "/archive"), ("post", "/snapshots")]
 # Open to everybody, or to whoever has a token; tested on their own.
 PUBLIC = {"health", "purges/<str:purge_id>/receipt"}
 # Parts of paths that name a row without its id.
-LITERAL = {"default", "day", "month"}
+LITERAL = {"default", "day", "month", "1"}
+# Headers without which an action is not done.
+HEADERS = {("put", "/files/{file}"): {"If-Match": "*"}}
 WITH_ID = [entry for entry in ENDPOINTS if "{" in entry[1]]
 WITHOUT_MEMORY = ("/access-log", "/outbound", "/settings", "/agents", "/keys", "/groups", "/purges", "/telemetry")
 
