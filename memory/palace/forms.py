@@ -117,9 +117,9 @@ class CorrectForm(StatementForm):
         error_messages={"required": VERSION_MISSING, "invalid": VERSION_MISSING, "min_value": VERSION_MISSING},
     )
 
-    def __init__(self, row: Memory, data: Any = None) -> None:
-        """Build the form from a stored row; a turn keeps its kind."""
-        super().__init__(data, initial=stored_values(row))
+    def __init__(self, row: Memory, data: Any = None, *, place: str = "page") -> None:
+        """Build the form from a stored row; a turn keeps its kind. `place` sets its ids apart from other forms'."""
+        super().__init__(data, initial=stored_values(row), auto_id="id_%s" if place == "page" else f"{place}_%s")
         self.fields["content"].label = "What it says"
         if row.kind == Kind.TURN:
             del self.fields["kind"]

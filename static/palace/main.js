@@ -1,5 +1,6 @@
 // What the pages gain with scripts; every page works without them.
 import { offerCopies } from "./copy.js";
+import { offerDrawer } from "./drawer.js";
 import { watchFailures } from "./failures.js";
 import { listenForKeys } from "./keys.js";
 import { keepSentSearches } from "./searches.js";
@@ -14,4 +15,5 @@ offerCopies();
 addSliders();
 keepSentSearches();
 countDownUndo();
+offerDrawer();
 watchFailures();

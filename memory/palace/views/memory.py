@@ -12,7 +12,7 @@ from django.urls import reverse
 
 from memory.errors import Conflict, LociError
 from memory.models import Memory, Status
-from memory.palace.access import is_partial, person_page, safe_next
+from memory.palace.access import in_drawer, is_partial, person_page, place_of, safe_next
 from memory.palace.covering import is_covered
 from memory.palace.errors import add_to_form, problem_of
 from memory.palace.forms import CorrectForm
@@ -53,7 +53,7 @@ def reveal(request: HttpRequest, actor: Actor, memory_id: UUID) -> HttpResponse:
     if request.method != "POST":
         return HttpResponseRedirect(reverse("palace:memory", args=[memory_id]))
     row = reveal_memory(actor=actor, memory_id=memory_id)
-    if is_partial(request):
+    if is_partial(request) and not in_drawer(request):
         return render(request, "palace/memory/revealed.html", {"memory": row})
     return _page(request, actor, row, revealed=True)
 
@@ -76,13 +76,12 @@ def _page(request: HttpRequest, actor: Actor, row: Memory, *, revealed: bool = F
         "newer": [card(one, moment, characters=PREVIEWED) for one in replaced.newer],
         "older": [card(one, moment, characters=PREVIEWED) for one in replaced.older],
         "readers": [readers_row(reader, moment) for reader in who_read(actor=actor, memory_id=row.pk)],
-        **surroundings(request, actor),
     }
     if "stored" in request.GET and row.status == Status.LIVE:
         context["similar"] = _similar(actor, row)
     if row.erase_at is not None:
         context["undo_seconds"] = max(0, round((row.erase_at - moment).total_seconds()))
-    return render(request, "palace/memory/page.html", context)
+    return _shown(request, actor, "page", context)
 
 
 @person_page("GET", "HEAD", "POST")
@@ -94,8 +93,8 @@ def edit(request: HttpRequest, actor: Actor, memory_id: UUID) -> HttpResponse:
     """
     row = get_memory(actor=actor, memory_id=memory_id)
     if request.method != "POST":
-        return _edit_form(request, actor, row, CorrectForm(row))
-    form = CorrectForm(row, request.POST)
+        return _edit_form(request, actor, row, CorrectForm(row, place=place_of(request)))
+    form = CorrectForm(row, request.POST, place=place_of(request))
     status = 422
     if form.is_valid():
         changes = form.changes()
@@ -140,6 +139,17 @@ def forget(request: HttpRequest, actor: Actor, memory_id: UUID) -> HttpResponse:
     return _to_page(memory_id)
 
 
+def _shown(
+    request: HttpRequest, actor: Actor, name: str, context: dict[str, Any], *, status: int = 200
+) -> HttpResponse:
+    """Show a page of a memory, or its main part where only that is asked for, as the drawer does."""
+    if is_partial(request):
+        context["place"] = place_of(request)
+        return render(request, f"palace/memory/{name}_part.html", context, status=status)
+    context |= {"place": place_of(request), **surroundings(request, actor)}
+    return render(request, f"palace/memory/{name}.html", context, status=status)
+
+
 def _to_page(memory_id: UUID) -> HttpResponse:
     return HttpResponseRedirect(reverse("palace:memory", args=[memory_id]))
 
@@ -165,6 +175,5 @@ def _edit_form(
         "kind": row.kind,
         "version": row.version,
         "stored_text": row.text if made_from != str(row.version) else "",
-        **surroundings(request, actor),
     }
-    return render(request, "palace/memory/edit.html", context, status=status)
+    return _shown(request, actor, "edit", context, status=status)
