@@ -19,6 +19,13 @@ class PreconditionFailedError(LociError):
     status = 412
 
 
+class PreconditionRequiredError(LociError):
+    """Send If-Match with the version that the change was made from, or * for any. Nothing was changed."""
+
+    code = "precondition.required"
+    status = 428
+
+
 class InProgressError(LociError):
     """A request with this idempotency key is still running. Ask again in a moment."""
 

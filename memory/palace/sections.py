@@ -11,6 +11,7 @@ from django.urls import reverse
 from django.utils.translation import gettext_lazy as _
 
 from memory.services.actors import Actor
+from memory.services.reviews import count_waiting
 
 if TYPE_CHECKING:
     from django_stubs_ext import StrOrPromise
@@ -52,7 +53,36 @@ GROUP_LABELS: Final = {"memories": _("Memories"), "care": _("Care"), "agents": _
 
 _sections: Final[list[Section]] = [
     Section(_("Recall"), "palace:recall", further=frozenset({"palace:suggest"})),
-    Section(_("Remember"), "palace:remember"),
+    Section(_("Remember"), "palace:remember", further=frozenset({"palace:preview"})),
+    Section(
+        _("Graph"), "palace:graph", further=frozenset({"palace:graph-data", "palace:communities", "palace:entity"})
+    ),
+    Section(
+        _("Review"),
+        "palace:review",
+        group="care",
+        further=frozenset({"palace:review-batch", "palace:review-item", "palace:review-edit", "palace:review-reveal"}),
+        count=lambda actor: count_waiting(actor=actor),
+    ),
+    Section(
+        _("Consolidation"),
+        "palace:consolidation",
+        group="care",
+        further=frozenset(
+            {
+                "palace:consolidation-settings",
+                "palace:consolidation-runs",
+                "palace:consolidation-run",
+                "palace:extraction-failures",
+            }
+        ),
+    ),
+    Section(
+        _("Files"),
+        "palace:files",
+        group="agents",
+        further=frozenset({"palace:new-file", "palace:file", "palace:file-history"}),
+    ),
     Section(_("Archive"), "palace:archive", group="care"),
     Section(
         _("Privacy"),

@@ -69,7 +69,11 @@ BODIES: Mapping[str, Any] = {
     "start_experiment": {"label": f"A {LURE}", "control": "default", "variant": "prax"},
     "save_search": {"name": f"A {LURE}", "question": LURE},
     "record_turn_events": {"request": f"A {LURE}."},
+    "create_file": {"path": f"{LURE}.md", "content": f"A {LURE}."},
+    "rename_file": {"path": f"other {LURE}.md"},
 }
+# Headers without which an action is not done.
+HEADERS: Mapping[str, Mapping[str, str]] = {"write_file": {"If-Match": "*"}}
 # Actions that take a whole file: here they are sent none, and must refuse it; `tests/integration/archive` sends some.
 TAKES_FILE = frozenset({"import_archive", "restore_snapshot"})
 # What a key with `privacy:manage` is told of its whole owner: ids of what was read and changed, and no word of it.

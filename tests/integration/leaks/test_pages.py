@@ -22,7 +22,17 @@ PAGES: dict[str, tuple[list[dict[str, str]] | None, dict[str, Any] | None]] = {
     "recall": ([{}, {"q": LURE}, {"q": LURE, "go": ""}, {"q": STEM, "profile": "praxis"}], None),
     "suggest": ([{"q": STEM}, {"q": LURE[:3]}, {"q": f"the {STEM}"}], None),
     "remember": ([{}], FORM),
+    "preview": ([{}], FORM),
     "recent": ([{}, {"recent": STEM}], None),
+    "files": ([{}], None),
+    "new-file": ([{}, {"template": "soul"}], {"scope": "owner", "path": f"{LURE}.md", "content": f"A {LURE}."}),
+    "file": ([{}], {"content": f"A {LURE}.", "version": "2"}),
+    "file-history": ([{}, {"from": "1", "to": "2"}], None),
+    "rename-file": (None, {"path": f"other {LURE}.md"}),
+    "delete-file": (None, {}),
+    "restore-file": (None, {"number": "1"}),
+    "erase-file": (None, {}),
+    "download-file": ([{}], None),
     "archive": ([{}], None),
     "memory": ([{}, {"stored": ""}], None),
     "edit": ([{}], {**FORM, "version": "1"}),
@@ -65,7 +75,7 @@ PAGES: dict[str, tuple[list[dict[str, str]] | None, dict[str, Any] | None]] = {
 OPEN = ("login", "logout", "theme", "language", "purge-state", "purge-receipt")
 PATHS = {
     "memory_id": "memory", "purge_id": "purge", "token": "token", "recall_id": "asked", "experiment_id": "experiment",
-    "change_id": "change",
+    "change_id": "change", "file_id": "file",
 }  # fmt: skip
 
 
@@ -168,7 +178,7 @@ def test_no_page_tells_what_is_hidden(world: World, name: str) -> None:
 
 def test_a_hidden_memory_is_like_one_that_nobody_has(world: World) -> None:
     reader = world.readers["foreign person"]
-    rest = dict.fromkeys(("asked", "experiment", "change"), NOTHING)
+    rest = dict.fromkeys(("asked", "experiment", "change", "file"), NOTHING)
     nobody = {"memory": NOTHING, "purge": NOTHING, "token": "none", **rest}
     for page, pattern in named().items():
         if "<" not in pattern or page in OPEN:

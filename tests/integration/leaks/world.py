@@ -89,12 +89,12 @@ PLANTED = (
     "text", "town", "tag", "topic", "source", "chat", "speaker", "name", "value", "other", "changed", "relationship",
     "turn", "talker", "tool", "toolname", "call", "session", "goal", "entity", "alias", "property", "eyes", "thing",
     "spare", "label", "said", "event", "rain", "mud", "skill", "step", "description", "skilltag", "doubt", "refusal",
-    "evidence", "news", "newstopic",
+    "evidence", "news", "newstopic", "path", "soul", "former", "virtue", "model",
 )  # fmt: skip
 # Rows that belong to a scope; the others are the owner's.
 SCOPED_ROWS = (
     "memory", "other", "edge", "entity", "second", "third", "merge", "relation", "event", "cause", "session", "skill",
-    "tool", "spare", "review", "decided", "summary", "message",
+    "tool", "spare", "review", "decided", "summary", "message", "file",
 )  # fmt: skip
 
 
@@ -261,8 +261,19 @@ def plant(client: Client, woman: Client, actor: Actor, name: str, scope: str) ->
     asked = {"query": f"{LURE} {mark}question", "scope": scope}
     rows["recall"] = done(client.json("post", "/recall", asked))["recall_id"]
     done(client.json("post", f"/recalls/{rows['recall']}/feedback", {"helpful": True}))
+    rows["file"] = _file(client, mark, name)
     rows["asked"] = done(woman.json("post", "/recall", {"query": f"{LURE} {mark}text"}))["recall_id"]
     return rows
+
+
+def _file(client: Client, mark: str, name: str) -> str:
+    """Write a file twice, of all agents or, since groups have none, of the agent alone."""
+    scope = "owner" if name in ("owner", "foreign") else "agent"
+    draft = {"path": f"{mark}path/{mark}soul.md", "content": f"The {LURE} {mark}former is kind.", "scope": scope}
+    made = done(client.json("post", "/files", {**draft, "model": f"{mark}model"}))
+    changed = {"content": f"The {LURE} {mark}virtue is kind."}
+    done(client.json("put", f"/files/{made['id']}", changed, **{"If-Match": "*"}))
+    return str(made["id"])
 
 
 def tell(client: Client, mark: str, target: str) -> str:
