@@ -6,7 +6,7 @@ from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
 
 from memory.palace.access import is_partial, person_page
-from memory.palace.surroundings import MOST_FILTER_CHARACTERS, recent_cards, surroundings
+from memory.palace.surroundings import MOST_FILTER_CHARACTERS, recent_cards, shown_until, surroundings
 from memory.services.actors import Actor
 
 
@@ -15,7 +15,13 @@ def page(request: HttpRequest, actor: Actor) -> HttpResponse:
     """Show those of the newest memories that hold the word."""
     word = request.GET.get("recent", "")[:MOST_FILTER_CHARACTERS]
     if is_partial(request):
-        context = {"recent": recent_cards(actor, word), "recent_word": word, "partial": True}
+        after = shown_until()
+        context = {
+            "recent": recent_cards(actor, word),
+            "recent_word": word,
+            "recent_after": after,
+            "partial": True,
+        }
         return render(request, "palace/parts/recent_list.html", context)
     context = surroundings(request, actor)
     context |= {"recent": recent_cards(actor, word), "recent_word": word}
