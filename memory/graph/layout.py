@@ -60,7 +60,7 @@ def lay_out(*, starts: Places, others: NDArray[np.int32], weights: Points, label
     groups = _groups(labels)
     sizes = np.bincount(groups)
     radii = np.sqrt(sizes) * 0.9 + 0.5
-    centres = _discs(radii, groups[rows], groups[others], weights)
+    centres = discs(radii, groups[rows], groups[others], weights)
     placed = np.zeros((count, 2))
     order = np.argsort(groups, kind="stable")
     bounds = np.searchsorted(groups[order], np.arange(len(sizes) + 1))
@@ -125,16 +125,17 @@ def _groups(labels: Places) -> Places:
     ranked = np.lexsort((names, -counts, names == -1))
     place = np.empty(len(names), dtype=np.int64)
     place[ranked] = np.arange(len(names))
-    return place[numbers]
+    of_nodes: Places = place[numbers]
+    return of_nodes
 
 
-def _discs(radii: Points, first: Places, second: Places, weights: Points) -> Points:
+def discs(radii: Points, first: Places, second: Places, weights: Points) -> Points:
     """Give the middles of discs that do not overlap, those that are joined near each other."""
     count = len(radii)
     reach = np.sqrt((radii**2).sum()) * 1.5 + GAP
-    centres = sunflower(count) * reach
+    centres: Points = sunflower(count) * reach
     if count == 1 or count > MOST_DISCS:
-        return centres * (1.0 if count > 1 else 0.0)
+        return centres if count > 1 else np.zeros((1, 2))
     apart = first != second
     pulls = np.zeros((count, count))
     np.add.at(pulls, (first[apart], second[apart]), weights[apart])
@@ -186,4 +187,5 @@ def _spread(count: int, rows: Places, others: Places, weights: Points, *, dice: 
         shape = shape + move / size[:, None] * np.minimum(size, heat)[:, None]
     shape = shape - shape.mean(axis=0)
     farthest = np.quantile(np.sqrt((shape**2).sum(axis=1)), 0.98)
-    return np.clip(shape / max(float(farthest), 1e-9), -1.2, 1.2)
+    spread: Points = np.clip(shape / max(float(farthest), 1e-9), -1.2, 1.2)
+    return spread
