@@ -172,6 +172,16 @@ def get_review(*, actor: Actor, item_id: UUID) -> Reviewed:
         return shown(actor, [visible_review(actor, item_id)], at=now())[0]
 
 
+def get_reviews(*, actor: Actor, item_ids: Sequence[UUID]) -> list[Reviewed]:
+    """Give those of some items that are there and that the actor may see, without the memories behind them."""
+    require_memory()
+    actor.require(Permission.READ)
+    moment = now()
+    with owner_scope(actor.owner_id):
+        rows = visible_reviews(actor).filter(pk__in=list(item_ids)).order_by("created_at", "pk")
+        return [Reviewed(row, state_of(row, at=moment), ()) for row in rows]
+
+
 def stored_review_version(*, actor: Actor, item_id: UUID) -> int:
     """Give the version of an item, to callers that may read or decide it; raises NotFound and PermissionRefused."""
     require_memory()
@@ -192,12 +202,6 @@ def count_waiting(*, actor: Actor) -> int:
 def count_open(actor: Actor) -> int:
     """Count the items that wait and that the actor may see, within its owner's scope."""
     return visible_reviews(actor).filter(in_state(ReviewState.OPEN, now())).count()
-
-
-def waiting_reviews(actor: Actor) -> int:
-    """Count the items that wait and that the actor may see; one statement, for the frame of every page."""
-    with owner_scope(actor.owner_id):
-        return count_open(actor)
 
 
 def visible_review(actor: Actor, item_id: UUID, *, lock: bool = False) -> ReviewItem:
