@@ -54,6 +54,7 @@ GROUP_LABELS: Final = {"memories": _("Memories"), "care": _("Care"), "agents": _
 _sections: Final[list[Section]] = [
     Section(_("Recall"), "palace:recall", further=frozenset({"palace:suggest"})),
     Section(_("Remember"), "palace:remember", further=frozenset({"palace:preview"})),
+    Section(_("Conversations"), "palace:conversations", further=frozenset({"palace:conversation"})),
     Section(
         _("Graph"), "palace:graph", further=frozenset({"palace:graph-data", "palace:communities", "palace:entity"})
     ),
@@ -83,13 +84,22 @@ _sections: Final[list[Section]] = [
         group="agents",
         further=frozenset({"palace:new-file", "palace:file", "palace:file-history"}),
     ),
+    Section(_("What the agent sees"), "palace:sees", group="agents"),
     Section(_("Archive"), "palace:archive", group="care"),
+    Section(
+        _("Agents and keys"),
+        "palace:agents",
+        group="agents",
+        further=frozenset({"palace:agent", "palace:agent-groups", "palace:agent-key", "palace:new-key"}),
+    ),
+    Section(_("Settings"), "palace:settings", group="yours", further=frozenset({"palace:change-settings"})),
     Section(
         _("Privacy"),
         "palace:privacy",
         group="yours",
         further=frozenset({"palace:access-log", "palace:outbound", "palace:snapshot", "palace:purge"}),
     ),
+    Section(_("Your login"), "palace:account", group="yours", further=frozenset({"palace:password"})),
     Section(_("API docs"), "api:docs", group="yours"),
 ]
 

@@ -18,6 +18,7 @@ VERBS: Final = frozenset(
         "demote",
         "deprecate",
         "disable",
+        "dispute",
         "enable",
         "erase",
         "export",
