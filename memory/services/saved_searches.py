@@ -14,6 +14,7 @@ from memory.text import limits
 MOST_SAVED: Final = 100
 MOST_NAME_CHARACTERS: Final = 80
 MOST_CHOICES_BYTES: Final = 4096
+GONE: Final = "There is no such saved search. It may have been deleted."
 
 
 def list_saved_searches(*, actor: Actor) -> list[SavedSearch]:
@@ -21,6 +22,16 @@ def list_saved_searches(*, actor: Actor) -> list[SavedSearch]:
     _require_person(actor, Permission.READ)
     with owner_scope(actor.owner_id):
         return list(SavedSearch.objects.order_by("-created_at", "-pk"))
+
+
+def get_saved_search(*, actor: Actor, search_id: UUID) -> SavedSearch:
+    """Give one search that was kept; raises NotFound for an unknown one."""
+    _require_person(actor, Permission.READ)
+    with owner_scope(actor.owner_id):
+        row: SavedSearch | None = SavedSearch.objects.filter(pk=search_id).first()
+        if row is None:
+            raise NotFound(GONE)
+        return row
 
 
 def save_search(*, actor: Actor, name: Any, question: Any = "", choices: Any = "") -> SavedSearch:
@@ -66,7 +77,7 @@ def rename_saved_search(*, actor: Actor, search_id: UUID, name: Any) -> SavedSea
     with owner_scope(actor.owner_id):
         row = SavedSearch.objects.select_for_update().filter(pk=search_id).first()
         if row is None:
-            raise NotFound("There is no such saved search. It may have been deleted.")
+            raise NotFound(GONE)
         row.name, row.updated_at = name, now()
         row.save(update_fields=["name", "updated_at"])
         return row
@@ -78,7 +89,7 @@ def delete_saved_search(*, actor: Actor, search_id: UUID) -> None:
     with owner_scope(actor.owner_id):
         row = SavedSearch.objects.filter(pk=search_id).first()
         if row is None:
-            raise NotFound("There is no such saved search. It may have been deleted.")
+            raise NotFound(GONE)
         _require_person(actor, Permission.SETTINGS)
         row.delete()
 

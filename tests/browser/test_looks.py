@@ -45,7 +45,7 @@ def test_every_page_with_something_in_it(
     visitor.get_by_text("explain").first.click()
     visitor.get_by_text("Tuning").click()
     look(visitor, "recall-explained", scheme=scheme, size=size)
-    visit("recall-nothing", "/?q=zebra&threshold=90&category=goal")
+    visit("recall-nothing", "/?q=zebra&threshold=90&f=category:goal")
     visit("recall-personal", "/?q=invoices+anna&profile=prax")
     visitor.get_by_role("button", name="Reveal the text").first.click()
     visitor.get_by_text("shown once, which was recorded").wait_for()
