@@ -127,7 +127,7 @@ OPEN = ("login", "logout", "theme", "language", "purge-state", "purge-receipt")
 PATHS = {
     "memory_id": "memory", "purge_id": "purge", "token": "token", "recall_id": "asked", "experiment_id": "experiment",
     "change_id": "change", "file_id": "file", "entity_id": "entity", "merge_id": "merge", "relation_id": "relation",
-    "number": "community",
+    "number": "community", "search_id": "saved", "name": "profile",
     "agent_id": "agent", "key_id": "key", "edge_id": "edge", "item_id": "review", "session_id": "session",
 }  # fmt: skip
 
@@ -149,8 +149,8 @@ def address(name: str, rows: Rows, pattern: str) -> str:
     """Fill the address of a page."""
     names = [part.split(":")[-1].rstrip(">") for part in pattern.split("/") if part.startswith("<")]
     view_name = name if ":" in name else f"palace:{name}"
-    # Communities are numbered from 1 for each owner.
-    known = {"community": "1", **rows}
+    # Communities are numbered from 1 for each owner, and profiles have the same names for all.
+    known = {"community": "1", "profile": "default", **rows}
     return reverse(view_name, kwargs={one: known[PATHS[one]] for one in names})
 
 
