@@ -92,10 +92,14 @@ class GuardedEmbedder:
             return metered(asked, lambda: inner.dimension, texts=[PROBE])
         return inner.dimension
 
-    def _who(self) -> Asked:
+    @property
+    def local(self) -> bool:
+        """Tell whether texts stay on this machine when they are embedded."""
         inner = self._embedder
-        local = not isinstance(inner, HttpEmbedder) or inner.loopback
-        return Asked(kind=EMBEDDING, provider=self.provider, model=self.model, local=local)
+        return not isinstance(inner, HttpEmbedder) or inner.loopback
+
+    def _who(self) -> Asked:
+        return Asked(kind=EMBEDDING, provider=self.provider, model=self.model, local=self.local)
 
 
 class GuardedTokenEmbedder(GuardedEmbedder):
