@@ -20,7 +20,7 @@ class MemoryConfig(AppConfig):
         from memory.ports.live import add_announcer
         from memory.providers import composition
         from memory.providers.outbound import recording
-        from memory.services import outbound
+        from memory.services import browser_sessions, outbound
         from memory.services.archive.registry import announce_parts
         from memory.services.audit import sign_ins
         from memory.services.purge.registry import announce
@@ -34,6 +34,7 @@ class MemoryConfig(AppConfig):
         add_announcer(notices.announce)
         logins.connect()
         sign_ins.connect()
+        browser_sessions.connect()
         _check_live_pages()
         _let_watch()
         _say_on_pages()
