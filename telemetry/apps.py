@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from uuid import UUID
+
 from django.apps import AppConfig
 
 
@@ -63,7 +66,6 @@ def _record_turns() -> None:
 def _make_vectors() -> None:
     """Let workers make the vectors of requests that a report has missed."""
     from datetime import datetime
-    from uuid import UUID
 
     from memory.ports.due_jobs import Done, add_job
 
@@ -116,6 +118,7 @@ def _count_costs() -> None:
 def _open_pages() -> None:
     """Name the pages in the palace's navigation and on the admin's front page, and say there when test mode is on."""
     from memory.admin.pages import AdminPage, add_page
+    from memory.palace.agent_costs import add_costs
     from memory.palace.notices import Notice, add_notice
     from memory.palace.sections import Section, add_section
     from memory.services.actors import Actor
@@ -125,7 +128,13 @@ def _open_pages() -> None:
 
         return test_mode_notice(actor)
 
+    def costs(actor: Actor) -> Mapping[UUID, str]:
+        from telemetry.palace.agent_costs import costs_of_agents
+
+        return costs_of_agents(actor)
+
     add_notice(test_mode)
+    add_costs(costs)
     add_section(Section("Telemetry", "telemetry:index", namespace="telemetry", group="agents"))
     meaning = "What your agents are asked, and whether a part of them fits."
     add_page(AdminPage("Coverage", "telemetry-admin:coverage", meaning))

@@ -15,6 +15,7 @@ from pytest_django import DjangoAssertNumQueries
 from memory.errors import NotAuthenticated
 from memory.models import AgentKey, owner_scope
 from memory.palace.permission_words import PERMISSIONS
+from memory.ports.recorder import model_called
 from memory.services.actors import Actor, Permission
 from memory.services.agent_settings import get_agent_settings
 from memory.services.agents import (
@@ -28,11 +29,13 @@ from memory.services.agents import (
     list_keys,
 )
 from memory.services.bus.capabilities import Grant, issue_capability
+from memory.services.clock import now
 from memory.services.drafts import Draft
 from memory.services.questions import RecallRequest
 from memory.services.recall import recall
 from memory.services.remember import remember
 from tests.integration.palace.conftest import client_of
+from tests.integration.telemetry.test_usage import call_for
 
 pytestmark = pytest.mark.django_db
 
@@ -228,6 +231,14 @@ def test_what_an_agent_did_is_on_its_page(alice: Actor, make_agent: Make) -> Non
     assert "What it did last" in html
     assert "Read: recall" in html or "recall" in html.split("What it did last")[1]
     assert "The kettle is blue" not in html.split("<aside")[0]
+
+
+def test_what_models_cost_an_agent_stands_on_its_page(alice: Actor, make_agent: Make) -> None:
+    agent, _ = make_agent(alice, "Scribe")
+    for _ in range(3):
+        model_called(call_for(agent, at=now()))
+    html = html_of(client_of(alice), "agents")
+    assert "3 calls of models in 30 days" in html
 
 
 def test_nobody_reaches_the_agents_of_another_owner(alice: Actor, mallory: Actor) -> None:
