@@ -18,6 +18,7 @@ from memory.services.consolidation.runner import run_consolidation
 from memory.services.demo.parts import DemoOwner, demo_parts
 from memory.services.demo.script import PERSON, Conversation, conversations
 from memory.services.drafts import Draft
+from memory.services.gathering import write_gathered
 from memory.services.questions import RecallRequest
 from memory.services.recall import recall
 from memory.services.remember import remember
@@ -152,6 +153,8 @@ class _Replay:
         for question in conversation.questions:
             recall(actor=self.agents[conversation.agent], request=RecallRequest(query=question))
             self.questions += 1
+        # While the clock stands at the time of the questions, which is that of the uses.
+        write_gathered()
 
     def _talk(self, conversation: Conversation) -> None:
         if not conversation.lines:

@@ -10,7 +10,9 @@ from typing import Final
 
 from memory.models import RecallRecord, owner_scope
 from memory.services.actors import Actor
+from memory.services.clock import now
 from memory.services.demo.parts import DemoOwner
+from memory.services.retention import EXPLANATIONS_KEPT
 from telemetry.services.recalls.feedback import give_feedback
 from telemetry.services.turns.drafts import TurnDraft
 from telemetry.services.turns.recording import record_events
@@ -68,7 +70,8 @@ def _events(owner: DemoOwner) -> Iterator[tuple[str, TurnDraft]]:
 def _judge(agent: Actor) -> int:
     """Say of an agent's recalls of the last days whether they helped, by turns."""
     with owner_scope(agent.owner_id):
-        rows = RecallRecord.objects.filter(caller=agent.caller_id).order_by("created_at", "pk")
+        kept = RecallRecord.objects.filter(created_at__gt=now() - EXPLANATIONS_KEPT)
+        rows = kept.filter(caller=agent.caller_id).order_by("created_at", "pk")
         recalls = list(rows.values_list("pk", flat=True))
     for place, recall_id in enumerate(recalls, start=1):
         give_feedback(actor=agent, recall_id=recall_id, helpful=place % HELPED != 0)

@@ -25,6 +25,7 @@ from memory.models import (
     Relation,
     ReviewItem,
     Status,
+    User,
     owner_scope,
 )
 from memory.services.accounts import create_owner
@@ -61,7 +62,9 @@ def test_half_a_year_is_replayed(loaded: dict[str, Any], client: Client) -> None
         assert TurnEvent.objects.count() > 200
         assert set(RecallFeedback.objects.values_list("helpful", flat=True)) == {True, False}
         assert OwnerSettings.objects.get().values["consolidation"] is True
-    assert client.login(username="demo", password=loaded["password"])
+    user = User.objects.get(username="demo")
+    assert user.check_password(loaded["password"])
+    client.force_login(user)
     assert client.get(reverse("palace:recall"), {"q": "Which mill delivers the flour?"}).status_code == 200
 
 
