@@ -63,6 +63,7 @@ ENDPOINTS: list[Entry] = [
     ("post", "/graph/query", {"question": "What about Alice?"}, Permission.READ),
     ("get", "/graph/stats", None, Permission.READ),
     ("get", "/facts", None, Permission.READ),
+    ("get", "/graph/view", None, Permission.READ),
     ("get", "/graph/communities", None, Permission.READ),
     ("post", "/graph/communities", None, Permission.REVIEW),
     ("get", "/graph/communities/bridges", None, Permission.READ),
