@@ -19,6 +19,7 @@ from bench import (
     fit,
     frequency,
     graph,
+    graph_view,
     ingest,
     injection,
     latency,
@@ -80,6 +81,10 @@ class Command(BaseCommand):
         stepped.add_argument("--relations", type=int, default=200_000)
         stepped.add_argument("--memories", type=int, default=20_000)
         stepped.add_argument("--queries", type=int, default=60)
+        pictured = kinds.add_parser("graph-view", help="size and time of the picture of a dense graph")
+        pictured.add_argument("--memories", type=int, default=3_300)
+        pictured.add_argument("--links", type=int, default=160_000)
+        pictured.add_argument("--depth", type=int, default=2)
         judged = kinds.add_parser("resolution", help="names that the rules make one entity, right and wrong")
         judged.add_argument("--write", action="store_true", help=f"put the tables into {PAGE}")
         recognised = kinds.add_parser("pii", help="personal data that the rules find, beside Presidio")
@@ -113,6 +118,7 @@ class Command(BaseCommand):
             guessed,
             divided,
             stepped,
+            pictured,
             judged,
             recognised,
             attacked,
@@ -137,6 +143,7 @@ class Command(BaseCommand):
             "frequency": self._frequency,
             "communities": self._communities,
             "graph": self._graph,
+            "graph-view": self._graph_view,
             "purge": self._purge,
             "telemetry": self._telemetry,
         }
@@ -274,6 +281,12 @@ class Command(BaseCommand):
                 memories=options["memories"],
                 queries=options["queries"],
                 tell=self._tell,
+            )
+
+    def _graph_view(self, options: dict[str, Any]) -> dict[str, Any]:
+        with bench_database():
+            return graph_view.measure(
+                memories=options["memories"], links=options["links"], depth=options["depth"], tell=self._tell
             )
 
     def _purge(self, options: dict[str, Any]) -> dict[str, Any]:
