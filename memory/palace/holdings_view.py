@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections import Counter
 from dataclasses import dataclass
+from typing import Final
+from uuid import UUID
 
 from django.utils.translation import gettext as _
 
@@ -11,7 +13,7 @@ from memory.palace.presenters import label
 from memory.services.holdings import Holdings
 from memory.services.legible import UNREADABLE
 
-MOST_LINES = 100
+MOST_LINES: Final = 100
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,7 +58,7 @@ def _lines(counts: Counter[str]) -> list[Line]:
     return [Line(label(name), count) for name, count in counts.most_common()]
 
 
-def _of(found: Holdings, agent_id: object) -> str:
+def _of(found: Holdings, agent_id: UUID | None) -> str:
     if agent_id is None:
         return _("you, or drawn by Loci")
-    return next((name or UNREADABLE for known, name in found.names.items() if known == agent_id), UNREADABLE)
+    return found.names.get(agent_id, UNREADABLE)

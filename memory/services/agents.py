@@ -217,7 +217,7 @@ def change_key(
     if expires_at is not UNSET and expires_at is not None:
         expires = limits.checked_moment(expires_at, field="expires_at")
     with owner_scope(actor.owner_id):
-        key = AgentKey.objects.select_related(None).select_for_update().filter(pk=key_id).first()
+        key: AgentKey | None = AgentKey.objects.select_related(None).select_for_update().filter(pk=key_id).first()
         if key is None:
             raise NotFound("There is no key with this id here.")
         if key.revoked_at is not None:

@@ -56,7 +56,7 @@ def run_changed(run_id: UUID, *, stages_done: int = 0) -> None:
 
 def _once(sort: str, object_id: str = "", version: int = 0) -> None:
     announced = _Announced((current_owner(), sort, object_id, version))
-    if any(waiting == announced for _, waiting, _ in connection.run_on_commit):
+    if any(waiting[1] == announced for waiting in connection.run_on_commit):
         return
     announce_change(*announced.change)
     transaction.on_commit(announced)

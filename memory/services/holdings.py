@@ -31,7 +31,7 @@ class Holdings:
     statuses: Counter[str] = field(default_factory=Counter)
     sensitive: Counter[int] = field(default_factory=Counter)
     agents: Counter[UUID | None] = field(default_factory=Counter)
-    names: dict[UUID, str | None] = field(default_factory=dict)
+    names: dict[UUID, str] = field(default_factory=dict)
 
 
 def holdings(*, actor: Actor) -> Holdings:
@@ -49,5 +49,5 @@ def holdings(*, actor: Actor) -> Holdings:
             agents[agent_id] += count
             if level:
                 sensitive[level] += count
-        names = dict(agent_names({agent_id for agent_id in agents if agent_id is not None}))
+        names = agent_names({agent_id for agent_id in agents if agent_id is not None})
     return Holdings(sum(tiers.values()), tiers, kinds, statuses, sensitive, agents, names)

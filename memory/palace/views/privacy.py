@@ -149,7 +149,7 @@ def _page(
         "renew_form": renew or RenewForm(),
         "readers": [
             {
-                "name": total.name or NO_NAME,
+                "name": total.name or str(NO_NAME),
                 "memories": total.memories,
                 "reads": total.reads,
                 "last": moment(total.last_at, current),

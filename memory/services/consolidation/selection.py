@@ -83,8 +83,8 @@ def select(context: StageContext, report: StageReport) -> list[Batch]:
 
     Oldest first. A turn of a system or a tool, one of an agent for which auto-capture is off, a text that Loci made
     itself and our own recalled text coming back are marked as extracted and counted; where a turn holds more than such
-    text, only the rest of it is read. What could not be drawn from waits for its next attempt. A row longer than a batch
-    has one of its own; the extractor divides it as it needs.
+    text, only the rest of it is read. What could not be drawn from waits for its next attempt. A row longer than a
+    batch has one of its own; the extractor divides it as it needs.
     """
     filling = _Filling(context.settings["consolidation_batch_characters"], context.settings["consolidation_batches"])
     unheard: list[UUID] = []
@@ -97,7 +97,7 @@ def select(context: StageContext, report: StageReport) -> list[Batch]:
             echoes = _echoes(page)
             full = False
             for row in page:
-                if row.kind == Kind.TURN and not by_agent.get(row.agent_id, captures):
+                if row.kind == Kind.TURN and not (by_agent.get(row.agent_id, captures) if row.agent_id else captures):
                     uncaptured.append(row.pk)
                     continue
                 try:

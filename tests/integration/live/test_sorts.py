@@ -45,7 +45,7 @@ def wire(owner: Actor) -> Iterator[Callable[[], list[dict[str, Any]]]]:
 
         def told() -> list[dict[str, Any]]:
             announce_change(owner.owner_id, LAST)
-            found = []
+            found: list[dict[str, Any]] = []
             for notice in thief.notifies(timeout=30):
                 message = json.loads(notice.payload)["m"]
                 if message.get("sort") == LAST:

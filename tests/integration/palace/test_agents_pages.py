@@ -89,7 +89,7 @@ def test_a_key_is_shown_once_with_a_request_that_works(alice: Actor) -> None:
     assert f"Authorization: Bearer {secret}" in html.replace("&quot;", '"')
     assert "no-store" in answer["Cache-Control"]
     actor = authenticate(secret)
-    assert (actor.agent_id, actor.permissions) == (agent_id, {Permission.READ})
+    assert (actor.agent_id, set(actor.permissions)) == (agent_id, {Permission.READ})
     assert secret not in html_of(browser, "agent", agent_id)
     assert "laptop" in html_of(browser, "agent", agent_id)
 
