@@ -80,12 +80,11 @@ def bubbles(things: Sequence[Thing], titles: dict[int, str], *, by_community: bo
     packed = {name: _pack(members) for name, members in grouped.items()}
     around = _circle([one.radius + MARGIN + CAPTION / 2 for one in packed.values()])
     groups, reach = [], 0.0
-    for (name, one), (x, y) in zip(packed.items(), around, strict=True):
-        drawn = [
-            _bubble(thing, x + dx, y + dy, name[1]) for thing, (dx, dy) in zip(one.members, one.places, strict=True)
-        ]
-        groups.append(Group(name[0], _at(x), _at(y - one.radius - 8), drawn))
-        reach = max(reach, math.hypot(x, y) + one.radius + CAPTION)
+    for (name, disc), (x, y) in zip(packed.items(), around, strict=True):
+        pairs = zip(disc.members, disc.places, strict=True)
+        drawn = [_bubble(thing, x + dx, y + dy, name[1]) for thing, (dx, dy) in pairs]
+        groups.append(Group(name[0], _at(x), _at(y - disc.radius - 8), drawn))
+        reach = max(reach, math.hypot(x, y) + disc.radius + CAPTION)
     side = max(2 * reach, 1.0)
     return Picture(f"{_at(-reach)} {_at(-reach)} {_at(side)} {_at(side)}", groups, len(shown))
 

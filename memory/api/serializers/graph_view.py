@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Final
 
 from rest_framework import serializers
 
@@ -10,7 +10,7 @@ from memory.api.serializers.base import Query
 from memory.api.serializers.fields import Identifier, Moment, RawText, Word
 from memory.services.graph_view.request import LAYERS, MOST_DEPTH, MOST_LINKS, MOST_NODES
 
-WHOLE = {"invalid": "This has to be a whole number."}
+WHOLE: Final[dict[str, Any]] = {"invalid": "This has to be a whole number."}
 
 
 class GraphViewQuery(Query):
@@ -49,7 +49,7 @@ class ViewedThingSerializer(serializers.Serializer[Any]):
     kind = serializers.CharField(help_text="The kind of a memory, the type of an entity.")
     category = serializers.CharField(help_text="The category of a memory, the type of an entity.")
     community = serializers.IntegerField(allow_null=True)
-    label = serializers.CharField(help_text="Its first words, personal data masked.")
+    label = serializers.CharField(help_text="Its first words, personal data masked.")  # type: ignore[assignment]
     masked = serializers.BooleanField(help_text="Whether the words hide something.")
     importance = serializers.FloatField()
     confidence = serializers.FloatField()
@@ -73,10 +73,12 @@ class ViewedThingSerializer(serializers.Serializer[Any]):
 class ViewedLinkSerializer(serializers.Serializer[Any]):
     """A link of a view; its ends are places in `things`, counted from 0."""
 
-    source = serializers.IntegerField()
+    source = serializers.IntegerField()  # type: ignore[assignment]
     target = serializers.IntegerField()
     kind = serializers.CharField(help_text="A kind of link between memories, `mentions`, or `relation`.")
-    label = serializers.CharField(help_text="The words of a relation; empty for others.", allow_blank=True)
+    label = serializers.CharField(  # type: ignore[assignment]
+        help_text="The words of a relation; empty for others.", allow_blank=True
+    )
     weight = serializers.FloatField()
     confidence = serializers.FloatField()
     inferred = serializers.BooleanField()

@@ -34,13 +34,13 @@ def world(alice: Actor, store: Store) -> dict[str, UUID]:
 
 
 def test_the_page_lists_what_the_picture_shows(palace: Client, world: dict[str, UUID]) -> None:
-    answer = palace.get("/graph/", {"memory": world["first"], "depth": "2"})
+    answer = palace.get("/graph/", {"memory": str(world["first"]), "depth": "2"})
     assert answer.status_code == 200
     page = answer.content.decode()
     for words in ("Ann moved to Lisbon.", "Ann likes the light there.", "2 memories, 2 names", "It starts from"):
         assert words in page
     assert page.count('<circle class="bubble') == 4
-    data = json.loads(palace.get("/graph/data/", {"memory": world["first"], "depth": "2"}).content)
+    data = json.loads(palace.get("/graph/data/", {"memory": str(world["first"]), "depth": "2"}).content)
     assert [node[0] for node in data["nodes"]] == [row["id"] for row in rows_of(page)]
     assert {data["joins"][link[2]] for link in data["links"]} == {"supports", "speaks of", "lives in"}
 
@@ -87,10 +87,10 @@ def test_the_rest_of_the_list_is_a_link_away(palace: Client, alice: Actor, store
     hub = store("The hub.")
     for place in range(70):
         link_memories(actor=alice, source_id=hub, target_id=store(f"Spoke {place}."))
-    page = palace.get("/graph/", {"memory": hub}).content.decode()
+    page = palace.get("/graph/", {"memory": str(hub)}).content.decode()
     assert len(rows_of(page)) == 60
     assert "and 11 more" in page
-    assert len(rows_of(palace.get("/graph/", {"memory": hub, "rows": "180"}).content.decode())) == 71
+    assert len(rows_of(palace.get("/graph/", {"memory": str(hub), "rows": "180"}).content.decode())) == 71
 
 
 def test_the_page_does_not_grow_with_its_rows(
@@ -102,7 +102,7 @@ def test_the_page_does_not_grow_with_its_rows(
         link_memories(actor=alice, source_id=hub, target_id=spoke)
         entity(alice, f"Name {place}", memory_id=spoke)
     with django_assert_max_num_queries(MOST_STATEMENTS):
-        palace.get("/graph/", {"memory": hub, "depth": "3"})
+        palace.get("/graph/", {"memory": str(hub), "depth": "3"})
 
 
 def test_communities_are_drawn_named_and_lead_to_the_graph(palace: Client, alice: Actor) -> None:
@@ -182,10 +182,10 @@ def test_personal_data_is_masked_everywhere(palace: Client, alice: Actor, store:
 def test_a_hostile_memory_stays_text(palace: Client, alice: Actor, store: Store) -> None:
     said = store("<script>alert(1)</script>" + "x" * 200)
     entity(alice, '"><img src=x onerror=alert(1)>', memory_id=said)
-    page = palace.get("/graph/", {"memory": said}).content.decode()
+    page = palace.get("/graph/", {"memory": str(said)}).content.decode()
     assert "<script>alert" not in page
     assert "<img src=x" not in page
-    data: dict[str, Any] = json.loads(palace.get("/graph/data/", {"memory": said}).content)
+    data: dict[str, Any] = json.loads(palace.get("/graph/data/", {"memory": str(said)}).content)
     assert len(data["nodes"]) == 2
 
 
