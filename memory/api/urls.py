@@ -45,6 +45,7 @@ urlpatterns = [
     path("memories/<str:memory_id>", memory.MemoryView.as_view(), name="memory"),
     path("memories/<str:memory_id>/reveal", memory.RevealView.as_view(), name="reveal"),
     path("memories/<str:memory_id>/archive", memory.ArchiveView.as_view(), name="archive"),
+    path("memories/<str:memory_id>/dispute", memory.DisputeView.as_view(), name="dispute"),
     path("memories/<str:memory_id>/restore", memory.RestoreView.as_view(), name="restore"),
     path("memories/<str:memory_id>/history", memory.HistoryView.as_view(), name="history"),
     path("memories/<str:memory_id>/sources", memory.SourcesView.as_view(), name="sources"),

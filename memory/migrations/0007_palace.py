@@ -319,5 +319,23 @@ class Migration(migrations.Migration):
                 "constraints": [models.UniqueConstraint(fields=("owner", "agent"), name="agent_settings_once")],
             },
         ),
+        migrations.AlterField(
+            model_name="reviewitem",
+            name="kind",
+            field=models.CharField(
+                choices=[
+                    ("fact", "Fact"),
+                    ("entity", "Entity"),
+                    ("relation", "Relation"),
+                    ("event", "Event"),
+                    ("cause", "Cause"),
+                    ("merge", "Merge"),
+                    ("contradiction", "Contradiction"),
+                    ("skill", "Skill"),
+                    ("dispute", "Dispute"),
+                ],
+                max_length=13,
+            ),
+        ),
         *(TenantTable(name) for name in TENANT_TABLES),
     ]

@@ -158,6 +158,20 @@ def _of_status(request: ListRequest, parameters: dict[str, Any]) -> str:
     return LIVE_THEN
 
 
+@reads("memories", memories=lambda answer, values: list(answer))
+def by_ids(*, actor: Actor, memory_ids: Sequence[UUID]) -> dict[UUID, Memory]:
+    """Give those of some memories that are there and that the actor may read, by their ids, whatever their status."""
+    require_memory()
+    actor.require(Permission.READ)
+    if not memory_ids:
+        return {}
+    with owner_scope(actor.owner_id):
+        rows: QuerySet[Memory] = Memory.objects.filter(pk__in=set(memory_ids)).exclude(status=Status.ERASING)
+        if actor.readable is not None:
+            rows = rows.filter(scope__in=actor.readable)
+        return {row.pk: row for row in opened(list(rows))}
+
+
 def accesses(*, actor: Actor, memory_ids: Sequence[UUID]) -> dict[UUID, tuple[int, datetime]]:
     """Give how often and when last memories were used; those never used are left out."""
     with owner_scope(actor.owner_id):

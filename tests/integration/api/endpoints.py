@@ -24,6 +24,7 @@ ENDPOINTS: list[Entry] = [
     ("delete", "/memories/{memory}", None, Permission.DELETE),
     ("post", "/memories/{memory}/reveal", None, Permission.READ),
     ("post", "/memories/{memory}/archive", None, Permission.DELETE),
+    ("post", "/memories/{memory}/dispute", {"reason": "It was Porto."}, Permission.WRITE),
     ("post", "/memories/{memory}/restore", None, Permission.WRITE),
     ("get", "/memories/{memory}/history", None, Permission.READ),
     ("get", "/memories/{memory}/sources", None, Permission.READ),
