@@ -34,7 +34,6 @@ class Bubble:
     hue: int
     href: str
     title: str
-    is_memory: bool
     inferred: bool
     contested: bool
 
@@ -147,7 +146,6 @@ def _bubble(one: Thing, x: float, y: float, hue: int) -> Bubble:
         hue=hue,
         href=reverse(page, args=[one.id]),
         title=one.preview,
-        is_memory=one.is_memory,
         inferred=one.inferred,
         contested=one.contested,
     )

@@ -57,11 +57,11 @@ float outside(vec2 at) {
 
 void main(void) {
   vec2 at = gl_PointCoord - vec2(0.5, 0.5);
-  float distance = outside(at);
+  float away = outside(at);
   #ifdef PICKING_MODE
-  gl_FragColor = distance < 0.03 ? v_color : transparent;
+  gl_FragColor = away < 0.03 ? v_color : transparent;
   #else
-  vec4 shown = mix(v_color, transparent, smoothstep(-v_soft, v_soft, distance));
+  vec4 shown = mix(v_color, transparent, smoothstep(-v_soft, v_soft, away));
   float ring = abs(length(at) - 0.44) - 0.045;
   gl_FragColor = mix(v_ring, shown, smoothstep(-v_soft, v_soft, ring));
   #endif

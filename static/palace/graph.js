@@ -9,10 +9,10 @@ const HUES = 8;
 const TURNED_MS = 200;
 const MANY = 300;
 const PAN = 0.12;
+const CLOSER = 1.5;
 const PAINTED = "loci-graph-painted";
 
 const isStill = window.matchMedia("(prefers-reduced-motion: reduce)");
-const turned = () => ({ duration: isStill.matches ? 0 : TURNED_MS });
 
 watchForm();
 const root = document.querySelector("[data-graph]");
@@ -80,8 +80,8 @@ class Picture {
       defaultDrawNodeHover: (context, node) => this.drawChosen(context, node),
     });
     this.listen();
-    this.renderer.once("afterRender", () => performance.mark(PAINTED));
-    this.renderer.refresh();
+    // The renderer has drawn by now; the next frame shows it.
+    requestAnimationFrame(() => performance.mark(PAINTED));
     stage.dataset.graphReady = String(data.nodes.length);
   }
 
@@ -249,7 +249,7 @@ class Picture {
     const { width, height } = this.renderer.getDimensions();
     const edge = 40;
     if (seen.x > edge && seen.y > edge && seen.x < width - edge && seen.y < height - edge) return;
-    this.renderer.getCamera().animate({ x, y }, turned());
+    this.move({ x, y });
   }
 
   listen() {
@@ -323,16 +323,21 @@ class Picture {
   }
 
   pan(right, up) {
-    const camera = this.renderer.getCamera();
-    const { x, y, ratio } = camera.getState();
-    camera.animate({ x: x + right * ratio, y: y + up * ratio }, turned());
+    const { x, y, ratio } = this.renderer.getCamera().getState();
+    this.move({ x: x + right * ratio, y: y + up * ratio });
   }
 
   zoom(way) {
+    const { ratio } = this.renderer.getCamera().getState();
+    if (way === "in") this.move({ ratio: ratio / CLOSER });
+    else if (way === "out") this.move({ ratio: ratio * CLOSER });
+    else this.move({ x: 0.5, y: 0.5, ratio: 1, angle: 0 });
+  }
+
+  move(state) {
     const camera = this.renderer.getCamera();
-    if (way === "in") camera.animatedZoom({ ...turned(), factor: 1.5 });
-    else if (way === "out") camera.animatedUnzoom({ ...turned(), factor: 1.5 });
-    else camera.animatedReset(turned());
+    if (isStill.matches) camera.setState(state);
+    else camera.animate(state, { duration: TURNED_MS });
   }
 
   open(id) {
