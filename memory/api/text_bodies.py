@@ -5,12 +5,14 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import IO, Any
 
+from drf_spectacular.types import OpenApiTypes
+from drf_spectacular.utils import OpenApiResponse
 from rest_framework.parsers import BaseParser
 from rest_framework.renderers import JSONRenderer
 
 from memory.api.actions import MIB, action_of
-from memory.api.errors import MalformedBodyError
-from memory.errors import TooLarge
+from memory.api.schema import LociSchema
+from memory.errors import MalformedBodyError, TooLarge
 from memory.models import MediaType
 
 
@@ -58,3 +60,23 @@ class PlainRenderer(JSONRenderer):
 
     media_type = str(MediaType.PLAIN)
     format = "txt"
+
+
+class TextSchema(LociSchema):
+    """Describe an operation whose body or answer may be a text as well as JSON."""
+
+    def get_request_serializer(self) -> Any:
+        """Give the body of each media type, where it replaces a content."""
+        body = super().get_request_serializer()
+        if self.method != "PUT":
+            return None if body is None else {JSONRenderer.media_type: body}
+        return {JSONRenderer.media_type: body, PlainParser.media_type: OpenApiTypes.STR}
+
+    def get_response_serializers(self) -> Any:
+        """Give the answer of each media type, where a content is read."""
+        answers = super().get_response_serializers()
+        if self.method == "GET":
+            answers[200, JSONRenderer.media_type] = answers.pop(200)
+            for renderer in (MarkdownRenderer, PlainRenderer):
+                answers[200, renderer.media_type] = OpenApiResponse(OpenApiTypes.STR, description="The text alone.")
+        return answers

@@ -53,7 +53,7 @@ class NewKeySerializer(Strict):
     """A key to make."""
 
     label = RawText(help_text="A name for people.")  # type: ignore[assignment]
-    scopes = Words(Permission, required=False, allow_empty=False, help_text="Reading, writing and deleting otherwise.")
+    scopes = Words(Permission, required=False, allow_empty=False, help_text="As a usual key when left out.")
     default_scope = WriteScope()
     expires_at = Moment(required=False, allow_null=True)
 

@@ -5,7 +5,8 @@ from __future__ import annotations
 from typing import Final
 
 from django.http import HttpResponse
-from rest_framework.renderers import JSONRenderer
+from rest_framework.permissions import SAFE_METHODS
+from rest_framework.renderers import BaseRenderer, JSONRenderer
 from rest_framework.request import Request
 from rest_framework.response import Response
 
@@ -28,7 +29,7 @@ from memory.api.serializers.files import (
     RenameSerializer,
     RestoreFileSerializer,
 )
-from memory.api.text_bodies import MarkdownParser, MarkdownRenderer, PlainParser, PlainRenderer
+from memory.api.text_bodies import MarkdownParser, MarkdownRenderer, PlainParser, PlainRenderer, TextSchema
 from memory.api.views.base import LociView, path_id
 from memory.errors import NotFound
 from memory.models import AgentFile, MediaType
@@ -96,7 +97,7 @@ class FileView(LociView):
     """One file."""
 
     parser_classes = [StrictJSONParser, MarkdownParser, PlainParser]
-    renderer_classes = [JSONRenderer, MarkdownRenderer, PlainRenderer]
+    schema = TextSchema()
     actions = {
         "GET": Action(
             id="get_file", permission=Permission.FILES_READ, answers={200: ReadFileSerializer}, versioned=True
@@ -127,6 +128,11 @@ class FileView(LociView):
             versioned=True,
         ),
     }
+
+    def get_renderers(self) -> list[BaseRenderer]:
+        """Let the text alone be asked for, where there is one to give."""
+        further = [MarkdownRenderer(), PlainRenderer()] if self.request.method in (None, *SAFE_METHODS) else []
+        return [JSONRenderer(), *further]
 
     def get(self, request: Request, file_id: str) -> HttpResponse | Response:
         """Give a file with its content: as JSON, or its text alone where text/markdown or text/plain is accepted."""

@@ -54,7 +54,7 @@ def create_file(
     _require(actor)
     path, content = checked_path(path), limits.checked_text(content, blank=True)
     kind = _media_type(media_type, path)
-    model = _language_model(language_model)
+    model = checked_language_model(language_model)
     whose = whose_files(actor, scope)
     moment = now()
     with owner_scope(actor.owner_id):
@@ -98,7 +98,7 @@ def write_file(
     """
     _require(actor)
     content = limits.checked_text(content, blank=True)
-    model = _language_model(language_model)
+    model = checked_language_model(language_model)
     kinds = injection.scan(content)
 
     def change(row: AgentFile, moment: datetime) -> bool:
@@ -308,7 +308,8 @@ def _media_type(value: Any, path: str) -> str:
     return str(value)
 
 
-def _language_model(value: Any) -> str | None:
+def checked_language_model(value: Any) -> str | None:
+    """Check the name of a language model; None for none. Raises InvalidInput with the code `model.invalid`."""
     if value is None or value == "":
         return None
     if not isinstance(value, str) or not _MODEL.fullmatch(value):
