@@ -1,9 +1,12 @@
-"""Pages that apps add to the front page of the admin, in their `AppConfig.ready`."""
+"""Pages and panels that apps add to the admin, in their `AppConfig.ready`."""
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Final
+from typing import Any, Final
+
+from memory.services.actors import Actor
 
 
 @dataclass(frozen=True, slots=True)
@@ -16,12 +19,28 @@ class AdminPage:
         meaning: what it shows, in one sentence.
     """
 
-    label: str
+    label: Any
     page: str
-    meaning: str
+    meaning: Any
+
+
+@dataclass(frozen=True, slots=True)
+class Panel:
+    """A part of the front page: a few numbers about the owner that was chosen, and where there is more.
+
+    Args:
+        label: its heading.
+        read: gives names and values; nothing that anybody has said.
+        page: the name of the address that shows more.
+    """
+
+    label: Any
+    read: Callable[[Actor], Sequence[tuple[Any, Any]]]
+    page: str
 
 
 _pages: Final[list[AdminPage]] = []
+_panels: Final[list[Panel]] = []
 
 
 def add_page(page: AdminPage) -> None:
@@ -33,3 +52,14 @@ def add_page(page: AdminPage) -> None:
 def pages() -> tuple[AdminPage, ...]:
     """Give all pages in their order."""
     return tuple(_pages)
+
+
+def add_panel(panel: Panel) -> None:
+    """Add a part to the front page after those that are there."""
+    if panel not in _panels:
+        _panels.append(panel)
+
+
+def panels() -> tuple[Panel, ...]:
+    """Give all parts of the front page in their order."""
+    return tuple(_panels)

@@ -13,6 +13,7 @@ from django.core.management.base import BaseCommand, CommandError, CommandParser
 from django.test.utils import override_settings
 
 from bench import (
+    admin,
     communities,
     compare,
     consolidation,
@@ -103,6 +104,8 @@ class Command(BaseCommand):
         purged = kinds.add_parser("purge", help="time of purging a whole owner, and what is left")
         purged.add_argument("--memories", type=int, default=10_000, help="of the owner who is purged")
         purged.add_argument("--others", type=int, default=0, help="memories of other owners")
+        looked = kinds.add_parser("admin", help="time and statements of the admin's pages")
+        looked.add_argument("--memories", type=int, default=100_000, help="of the owner whose rows are shown")
         told = kinds.add_parser("telemetry", help="cost of recording turns, what stops and kills lose, and the report")
         told.add_argument("--events", type=int, default=50_000, help="recorded without a pause")
         told.add_argument("--killed-at", type=int, default=20_000, help="events after which a process is killed")
@@ -145,6 +148,7 @@ class Command(BaseCommand):
             "graph": self._graph,
             "graph-view": self._graph_view,
             "purge": self._purge,
+            "admin": self._admin,
             "telemetry": self._telemetry,
         }
         self._quiet = options["json"]
@@ -292,6 +296,10 @@ class Command(BaseCommand):
     def _purge(self, options: dict[str, Any]) -> dict[str, Any]:
         with bench_database():
             return purge.measure(memories=options["memories"], others=options["others"], tell=self._tell)
+
+    def _admin(self, options: dict[str, Any]) -> dict[str, Any]:
+        with bench_database():
+            return admin.measure(memories=options["memories"], tell=self._tell)
 
     def _telemetry(self, options: dict[str, Any]) -> dict[str, Any]:
         with bench_database():

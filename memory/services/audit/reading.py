@@ -88,7 +88,7 @@ def reads(sort: str, *, of: str = "", memories: MemoriesOf | None = None) -> Cal
 
 
 def is_recorded(actor: Actor) -> bool:
-    """Tell whether what this one reads now is to be recorded: as an agent or staff, and not as a part of such a read."""
+    """Tell whether what this one reads now is to be recorded: as an agent or staff, and not within such a read."""
     return (actor.agent_id is not None or actor.staff_id is not None) and not _recording.get()
 
 
