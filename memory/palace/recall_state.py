@@ -103,7 +103,8 @@ class RecallState:
 
     def without(self, *names: str) -> RecallState:
         """Give the same search without some of the choices."""
-        return replace(self, **dict.fromkeys(names, ""))
+        blank: dict[str, Any] = dict.fromkeys(names, "")
+        return replace(self, **blank)
 
     @property
     def untuned(self) -> str:

@@ -65,9 +65,10 @@ def save_search(*, actor: Actor, name: Any, question: Any = "", choices: Any = "
         if SavedSearch.objects.count() >= MOST_SAVED:
             raise Conflict(f"{MOST_SAVED} searches are kept already. Delete one first.", code="saved_search.too_many")
         moment = now()
-        return SavedSearch.objects.create(
+        made: SavedSearch = SavedSearch.objects.create(
             name=name, question=question, choices=choices, created_at=moment, updated_at=moment
         )
+        return made
 
 
 def rename_saved_search(*, actor: Actor, search_id: UUID, name: Any) -> SavedSearch:
@@ -75,7 +76,7 @@ def rename_saved_search(*, actor: Actor, search_id: UUID, name: Any) -> SavedSea
     _require_person(actor, Permission.SETTINGS)
     name = _checked_name(name)
     with owner_scope(actor.owner_id):
-        row = SavedSearch.objects.select_for_update().filter(pk=search_id).first()
+        row: SavedSearch | None = SavedSearch.objects.select_for_update().filter(pk=search_id).first()
         if row is None:
             raise NotFound(GONE)
         row.name, row.updated_at = name, now()
