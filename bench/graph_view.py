@@ -55,6 +55,7 @@ LINKS: Final = """
     FROM memory_memoryedge g,
          unnest(%(sources)s::uuid[], %(targets)s::uuid[], %(weights)s::float8[]) AS n (source, target, weight)
     WHERE g.owner_id = %(owner)s AND g.id = %(model)s
+    ON CONFLICT DO NOTHING
 """
 
 

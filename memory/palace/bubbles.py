@@ -73,6 +73,8 @@ def bubbles(things: Sequence[Thing], titles: dict[int, str], *, by_community: bo
         by_community: whether groups are communities and not categories.
     """
     shown = things[:MOST_BUBBLES]
+    if not shown:
+        return Picture("0 0 1 1", [], 0)
     grouped: dict[tuple[str, int], list[Thing]] = {}
     for one in shown:
         grouped.setdefault(group_of(one, titles, by_community=by_community), []).append(one)
