@@ -40,6 +40,7 @@ STAGES: Final[Words] = {
     "graph": lazy("Names and relations"),
     "events": lazy("Events and causes"),
     "facts": lazy("Facts"),
+    "graph_garbage": lazy("Forgetting: names and ties that nothing speaks of"),
     "contradictions": lazy("Contradictions"),
     "sleep": lazy("Sleep pass: links and insights"),
     "rerating": lazy("Sleep pass: what matters more"),
