@@ -52,7 +52,7 @@ class NewFileForm(forms.Form):
         values = self.cleaned_data
         taken = values["upload"]
         if taken is None:
-            return {"path": values["path"], "content": values["content"], "scope": values["scope"]}
+            return {"path": values["path"] or "", "content": values["content"], "scope": values["scope"]}
         return {"path": values["path"] or taken.name, "content": text_of(taken), "scope": values["scope"]}
 
 
