@@ -5,13 +5,6 @@ from __future__ import annotations
 from memory.errors import LociError
 
 
-class MalformedBodyError(LociError):
-    """The body is not the JSON that was expected."""
-
-    code = "json.malformed"
-    status = 400
-
-
 class PreconditionFailedError(LociError):
     """The If-Match header names another version than the stored one. Nothing was changed; read it again."""
 

@@ -85,7 +85,12 @@ _sections: Final[list[Section]] = [
         further=frozenset({"palace:new-file", "palace:file", "palace:file-history"}),
     ),
     Section(_("What the agent sees"), "palace:sees", group="agents"),
-    Section(_("Archive"), "palace:archive", group="care"),
+    Section(
+        _("Archive"),
+        "palace:archive",
+        group="care",
+        further=frozenset({"palace:archive-many", "palace:growth", "palace:transfer"}),
+    ),
     Section(
         _("Agents and keys"),
         "palace:agents",

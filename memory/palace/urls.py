@@ -14,8 +14,10 @@ from memory.palace.views import (
     entities,
     files,
     graph,
+    growth,
     language,
     logins,
+    meaning,
     memory,
     memory_acts,
     news,
@@ -30,6 +32,7 @@ from memory.palace.views import (
     sees,
     settings,
     theme,
+    transfer,
 )
 
 app_name = "palace"
@@ -48,6 +51,12 @@ urlpatterns = [
     path("recent/", recent.page, name="recent"),
     path("news/", news.counts, name="news"),
     path("archive/", archive.page, name="archive"),
+    path("archive/many/", archive.many, name="archive-many"),
+    path("archive/growth/", growth.page, name="growth"),
+    path("archive/transfer/", transfer.page, name="transfer"),
+    path("embedding/", meaning.progress, name="embedding"),
+    path("embedding/embed/", meaning.embed, name="embed-all"),
+    path("embedding/seen/", meaning.seen, name="embedder-seen"),
     path("agents/sees/", sees.page, name="sees"),
     path("files/", files.page, name="files"),
     path("files/new/", files.new, name="new-file"),

@@ -13,6 +13,7 @@ from memory.ports.outbound import EMBEDDING
 from memory.providers.circuit import Circuit, CircuitState
 from memory.providers.http_embedder import PROBE, HttpEmbedder
 from memory.providers.metering import NOBODY, Asked, allowed, metered
+from memory.providers.ollama_embedder import MODEL_MISSING
 from memory.providers.vectors import checked
 
 T = TypeVar("T")
@@ -91,6 +92,11 @@ class GuardedEmbedder:
             allowed(asked)
             return metered(asked, lambda: inner.dimension, texts=[PROBE])
         return inner.dimension
+
+    @property
+    def lacks_model(self) -> bool:
+        """Tell whether the embedder's last use failed since its server does not have the model."""
+        return self.state().reason == MODEL_MISSING
 
     @property
     def local(self) -> bool:

@@ -12,17 +12,19 @@ from memory.services.actors import Actor
 
 @person_page("GET", "HEAD")
 def page(request: HttpRequest, actor: Actor) -> HttpResponse:
-    """Show those of the newest memories that hold the word."""
+    """Show those of the newest memories that hold the word and are of the category."""
     word = request.GET.get("recent", "")[:MOST_FILTER_CHARACTERS]
+    category = request.GET.get("category", "")[:MOST_FILTER_CHARACTERS]
     if is_partial(request):
         after = shown_until()
         context = {
-            "recent": recent_cards(actor, word),
+            "recent": recent_cards(actor, word, category),
             "recent_word": word,
+            "recent_category": category,
             "recent_after": after,
             "partial": True,
         }
         return render(request, "palace/parts/recent_list.html", context)
     context = surroundings(request, actor)
-    context |= {"recent": recent_cards(actor, word), "recent_word": word}
+    context |= {"recent": recent_cards(actor, word, category), "recent_word": word, "recent_category": category}
     return render(request, "palace/recent.html", context)
