@@ -90,10 +90,14 @@ def change_agent_settings(
 
 def settings_for(actor: Actor) -> dict[str, Any]:
     """Give the values that hold for who asks, within the owner's scope: an agent's own go before the owner's."""
-    values: dict[str, Any] = current_settings()["values"]
+    return {**current_settings()["values"], **chosen_for(actor)}
+
+
+def chosen_for(actor: Actor) -> dict[str, Any]:
+    """Give what was chosen for the agent that asks alone, within the owner's scope; nothing for a person."""
     if actor.agent_id is None:
-        return values
-    return {**values, **_chosen_for(actor.agent_id)}
+        return {}
+    return _known(AgentSettings.objects.filter(agent_id=actor.agent_id).values_list("values", flat=True).first() or {})
 
 
 def chosen_by_agents(name: str) -> dict[UUID, Any]:
@@ -111,10 +115,6 @@ def _settings_of(agent_id: UUID) -> dict[str, Any]:
         "chosen": chosen,
         "version": row.version if row else 0,
     }
-
-
-def _chosen_for(agent_id: UUID) -> dict[str, Any]:
-    return _known(AgentSettings.objects.filter(agent_id=agent_id).values_list("values", flat=True).first() or {})
 
 
 def _known(values: Mapping[str, Any]) -> dict[str, Any]:

@@ -16,7 +16,7 @@ from memory.models import Owner, OwnerSettings, ProfileOverride, owner_scope
 from memory.ports.profile_choice import ChosenProfile, chosen_profile
 from memory.recall.profiles import SHIPPED, RecallProfile, shipped, with_changes
 from memory.services.actors import Actor, Permission
-from memory.services.agent_settings import settings_for
+from memory.services.agent_settings import chosen_for
 from memory.services.audit.recording import record
 from memory.services.clock import now
 
@@ -40,7 +40,10 @@ def profile_for(actor: Actor, name: str | None) -> tuple[RecallProfile, ChosenPr
     values = OwnerSettings.objects.values_list("values", flat=True).first() or {}
     running = values.get(EXPERIMENT)
     chosen = chosen_profile(actor.owner_id, actor.agent_id, UUID(running)) if running else None
-    return effective_profile(chosen.profile if chosen else settings_for(actor)["recall_profile"]), chosen
+    if chosen:
+        return effective_profile(chosen.profile), chosen
+    own = chosen_for(actor).get("recall_profile") or values.get("recall_profile", "default")
+    return effective_profile(own), None
 
 
 def run_experiment(*, actor: Actor, experiment_id: UUID | None) -> None:

@@ -28,7 +28,7 @@ Make = Callable[..., tuple[Actor, str]]
 
 
 def live(page: Page) -> None:
-    page.wait_for_function("document.documentElement.dataset.live === 'open'")
+    page.wait_for_function("() => document.documentElement.dataset.live === 'open'")
 
 
 def store_over_rest(base_url: str, key: str, text: str) -> None:
