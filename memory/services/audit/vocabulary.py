@@ -101,6 +101,7 @@ READS: Final = frozenset(
         "file",
         "files",
         "graph_query",
+        "graph_view",
         "history",
         "memories",
         "memory",
