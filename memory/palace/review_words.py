@@ -104,8 +104,8 @@ def sureness(confidence: float) -> str:
     if confidence < 0.35:
         return _("a guess")
     if confidence < 0.6:
-        return _("not sure")
-    return _("fairly sure") if confidence < 0.85 else _("almost sure")
+        return _("doubtful")
+    return _("likely") if confidence < 0.85 else _("almost sure")
 
 
 def type_word(value: Any) -> str:

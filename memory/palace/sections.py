@@ -71,6 +71,7 @@ _sections: Final[list[Section]] = [
         group="care",
         further=frozenset(
             {
+                "palace:concluded",
                 "palace:consolidation-settings",
                 "palace:consolidation-runs",
                 "palace:consolidation-run",

@@ -82,6 +82,22 @@ PAGES: dict[str, tuple[list[dict[str, str]] | None, dict[str, Any] | None]] = {
     "account": ([{}], None),
     "password": (None, {"password": LURE, "new": LURE, "again": LURE}),
     "end-sessions": (None, {}),
+    "review": ([{}, {"item": "{review}"}, {"order": "newest"}, {"source": STEM}, {"agent": "{agent}"}], None),
+    "review-batch": ([{}, {"after": "{review}"}], {"ids": "{review}", "decision": "approve"}),
+    "review-undo": (None, {"ids": "{decided}"}),
+    "review-item": ([{}], None),
+    "review-decide": (None, {"version": "1", "decision": "reject"}),
+    "review-edit": ([{}], {"version": "1", "content": LURE, "kind": "fact", "category": "general", "importance": "5"}),
+    "review-reveal": (None, {}),
+    "consolidation": ([{}], None),
+    "concluded": ([{}, {"kind": "summary"}], None),
+    "consolidation-ask": (None, {"groups": "communities"}),
+    "consolidation-switch": (None, {"on": "true"}),
+    "consolidation-settings": (None, {"reset": "yes"}),
+    "consolidation-runs": ([{}], None),
+    "consolidation-run": ([{}], None),
+    "extraction-failures": ([{}], None),
+    "retry-extraction": (None, {}),
     "privacy": ([{}], None),
     "access-log": ([{}], None),
     "outbound": ([{}], None),
@@ -135,6 +151,7 @@ PATHS = {
     "change_id": "change", "file_id": "file", "entity_id": "entity", "merge_id": "merge", "relation_id": "relation",
     "number": "community", "search_id": "saved", "name": "profile",
     "agent_id": "agent", "key_id": "key", "edge_id": "edge", "item_id": "review", "session_id": "session",
+    "run_id": "run", "group": "settings_group",
 }  # fmt: skip
 
 
@@ -156,7 +173,7 @@ def address(name: str, rows: Rows, pattern: str) -> str:
     names = [part.split(":")[-1].rstrip(">") for part in pattern.split("/") if part.startswith("<")]
     view_name = name if ":" in name else f"palace:{name}"
     # Communities are numbered from 1 for each owner, and profiles have the same names for all.
-    known = {"community": "1", "profile": "default", **rows}
+    known = {"community": "1", "profile": "default", "settings_group": "sleep", **rows}
     return reverse(view_name, kwargs={one: known[PATHS[one]] for one in names})
 
 

@@ -248,3 +248,16 @@ def test_another_owner_sees_nothing_of_it(stranger: Client, alice: Actor, store:
     assert stranger.get(reverse("palace:consolidation-run", args=[run.pk])).status_code == 404
     assert page(stranger).context["runs"] == []
     assert stranger.post(reverse("palace:retry-extraction", args=[uuid4()])).status_code == 404
+
+
+def test_what_was_concluded_is_listed_by_kind(palace: Client, alice: Actor, stranger: Client, store: Store) -> None:
+    store("The team plans in the morning.", kind="insight")
+    store("Write to anna.silva@example.org: said on most days.", kind="pattern")
+    store("The kettle is red.")
+    address = reverse("palace:concluded")
+    everything = palace.get(address)
+    assert [row.kind for row in everything.context["rows"]] == ["pattern", "insight"]
+    assert "anna.silva" not in everything.content.decode()
+    assert [row.kind for row in palace.get(address, {"kind": "insight"}).context["rows"]] == ["insight"]
+    assert palace.get(address, {"kind": "note"}).status_code == 422
+    assert "Nothing was concluded yet" in stranger.get(address).content.decode()
