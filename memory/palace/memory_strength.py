@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Final
@@ -247,8 +247,9 @@ def _curve(
     )
 
 
-def _rows(begin: datetime, ahead: timedelta, at: object, end: datetime | None, now: datetime) -> list[Row]:
-    assert callable(at)
+def _rows(
+    begin: datetime, ahead: timedelta, at: Callable[[datetime], float], end: datetime | None, now: datetime
+) -> list[Row]:
     noted = {begin: _("last use, or stored"), now: _("today")}
     if end is not None and end <= now + ahead:
         noted[end] = _("archived from here on")
