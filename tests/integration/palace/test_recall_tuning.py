@@ -68,9 +68,9 @@ def test_only_moved_sliders_stand_in_the_address(palace: Client, store: Store) -
 def test_moving_a_slider_changes_what_is_found(palace: Client, store: Store, settings: Any) -> None:
     old = store("The Lisbon trip, the Lisbon trip.", occurred_at="2015-01-01", kind="fact")
     new = store("A trip to Lisbon.", kind="fact")
-    faded = palace.get("/?q=lisbon+trip&half_life=1&words=1&meaning=0").content.decode()
+    faded = palace.get("/?q=lisbon+trip&profile=cortex&half_life=1&meaning=0").content.decode()
     assert order(faded)[0] == str(new)
-    lasting = palace.get("/?q=lisbon+trip&half_life=366&words=1&meaning=0").content.decode()
+    lasting = palace.get("/?q=lisbon+trip&profile=cortex&half_life=366&meaning=0").content.decode()
     assert order(lasting)[0] == str(old)
     assert "faded by age" in faded
     assert "faded by age" not in lasting
