@@ -137,7 +137,7 @@ class FileView(LociView):
     def get(self, request: Request, file_id: str) -> HttpResponse | Response:
         """Give a file with its content: as JSON, or its text alone where text/markdown or text/plain is accepted."""
         row = read_file(actor=self.actor, file_id=path_id(file_id))
-        wanted = request.accepted_renderer.media_type  # type: ignore[attr-defined]
+        wanted = request.accepted_renderer.media_type
         if wanted in MediaType.values:
             return HttpResponse(
                 row.content, content_type=f"{wanted}; charset=utf-8", headers={"ETag": etag(row.version)}

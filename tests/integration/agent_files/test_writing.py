@@ -86,12 +86,13 @@ def test_nothing_of_a_file_stands_in_the_database(alice: Actor, agent: Actor) ->
 def test_a_change_of_an_outdated_version_is_refused(alice: Actor) -> None:
     made = create_file(actor=alice, path="USER.md", content="one")
     write_file(actor=alice, file_id=made.pk, content="two", expected_version=1)
-    for change in (
+    changes: list[Callable[[], object]] = [
         lambda: write_file(actor=alice, file_id=made.pk, content="three", expected_version=1),
         lambda: rename_file(actor=alice, file_id=made.pk, path="OTHER.md", expected_version=1),
         lambda: delete_file(actor=alice, file_id=made.pk, expected_version=1),
         lambda: restore_file(actor=alice, file_id=made.pk, number=1, expected_version=1),
-    ):
+    ]
+    for change in changes:
         with pytest.raises(Conflict) as error:
             change()
         assert (code_of(error), error.value.details["version"]) == ("file.conflict", 2)
@@ -294,10 +295,11 @@ def test_deleting_can_be_undone_with_the_history(alice: Actor, agent: Actor) -> 
     delete_file(actor=agent, file_id=made.pk)
     assert list_files(actor=agent) == []
     assert [row.pk for row in list_files(actor=agent, deleted=True)] == [made.pk]
-    for act in (
+    acts: list[Callable[[], object]] = [
         lambda: write_file(actor=agent, file_id=made.pk, content="x"),
         lambda: delete_file(actor=agent, file_id=made.pk),
-    ):
+    ]
+    for act in acts:
         with pytest.raises(NotFound) as error:
             act()
         assert code_of(error) == "file.deleted"

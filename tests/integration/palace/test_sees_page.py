@@ -135,8 +135,7 @@ def test_personal_data_is_covered_until_a_form_reveals_it(
 ) -> None:
     agent, _ = clerk
     memory_id = store("Ann's harbour address is ann@example.com for now.", source="user:ann@example.com")
-    state = {"q": "harbour address", "agent": str(agent.agent_id)}
-    text = page(palace, **state)
+    text = page(palace, q="harbour address", agent=str(agent.agent_id))
     assert "ann@example.com" not in text
     assert "[EMAIL]" in block_in(text)
     assert "personal data is covered here" in text
