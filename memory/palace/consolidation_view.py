@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, Final
@@ -192,7 +192,7 @@ _NEWS: Final = ("new", "entities_new", "relations_new", "connections", "insights
 
 def _numbers(run: Mapping[str, Any]) -> tuple[tuple[str, str], ...]:
     """Give the numbers of a run with their names, without those that are nothing."""
-    found = [
+    found: list[tuple[str, int | None, Callable[[int], str]]] = [
         (_("memories read"), run["rows_seen"], str),
         (_("read"), run["bytes_seen"], size),
         (_("left out"), run["bytes_skipped"], size),

@@ -127,12 +127,15 @@ def _effects(decision: str, items: Sequence[Reviewed]) -> list[Effect]:
     counts: dict[str, int] = {}
     for one in items:
         counts[one.item.kind] = counts.get(one.item.kind, 0) + 1
-    does = {
-        "approve": lambda kind: words.APPROVING[kind],
-        "reject": lambda kind: words.REJECTING.get(kind, words.NOTHING_HAPPENS),
-        "snooze": lambda _kind: _("it waits again in a week."),
-    }[decision]
-    return [Effect(str(words.KINDS[kind]), count, str(does(kind))) for kind, count in sorted(counts.items())]
+    return [Effect(str(words.KINDS[kind]), count, _does(decision, kind)) for kind, count in sorted(counts.items())]
+
+
+def _does(decision: str, kind: str) -> str:
+    if decision == "approve":
+        return str(words.APPROVING[kind])
+    if decision == "reject":
+        return str(words.REJECTING.get(kind, words.NOTHING_HAPPENS))
+    return _("it waits again in a week.")
 
 
 def _list(request: HttpRequest, actor: Actor, state: QueueState, *, status: int = 200) -> HttpResponse:

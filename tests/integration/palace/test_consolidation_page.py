@@ -30,7 +30,7 @@ Store = Callable[..., UUID]
 @pytest.fixture
 def talked(alice: Actor, make_agent: Callable[..., Any]) -> Actor:
     """An agent that has told a conversation."""
-    agent, _ = make_agent(alice, "scribe")
+    agent: Actor = make_agent(alice, "scribe")[0]
     turns = [
         TurnDraft(draft=Draft(text=text, role="user"))
         for text in (
