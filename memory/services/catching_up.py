@@ -25,7 +25,7 @@ def embed_all(*, actor: Actor) -> int:
     moment = now()
     with owner_scope(actor.owner_id):
         waiting = PendingVector.objects.all()
-        count = waiting.count()
+        count = int(waiting.count())
         if count:
             waiting.filter(next_at__gt=moment).update(next_at=moment)
             call_for_work(DueWork.VECTORS, due_at=moment)
@@ -37,4 +37,5 @@ def vectors_waiting(*, actor: Actor) -> int:
     require_memory()
     actor.require(Permission.READ)
     with owner_scope(actor.owner_id):
-        return PendingVector.objects.filter(memory__in=Memory.objects.filter(status=Status.LIVE)).count()
+        live = Memory.objects.filter(status=Status.LIVE)
+        return int(PendingVector.objects.filter(memory__in=live).count())
