@@ -8,6 +8,8 @@ from typing import Any, Final
 from django import forms
 from django.utils.translation import gettext as _
 
+from memory.errors import InvalidInput
+from memory.palace.errors import add_to_form
 from memory.palace.forms import PlainLine
 from memory.palace.setting_words import LABELS, MEANINGS, value_word
 from memory.services.settings_table import OWNER_SETTINGS
@@ -63,7 +65,7 @@ class SettingsForm(forms.Form):
             help_text=str(MEANINGS[name]),
         )
         if self._behind is None:
-            field.help_text += " " + _("By default: %(value)s.") % {"value": value_word(name, default)}
+            field.help_text += " " + _("By default: %(value)s.") % {"value": short(default)}
         return field
 
     def _widget(self, name: str) -> forms.Widget:
@@ -84,6 +86,22 @@ class SettingsForm(forms.Form):
             return []
         said = value_word(name, self._behind[name])
         return [("", _("as for all agents (%(value)s)") % {"value": said})]
+
+
+def refused(form: SettingsForm, error: InvalidInput) -> None:
+    """Put what a setting does not take beside its field; above the form where no field is named."""
+    name = str(error.details.get("field", ""))
+    if error.machine_code == "setting.invalid" and name in form.fields:
+        form.add_error(name, _("This takes %(values)s.") % {"values": OWNER_SETTINGS[name].values})
+    else:
+        add_to_form(form, error)
+
+
+def short(value: Any) -> str:
+    """Say a default in a word."""
+    if isinstance(value, bool):
+        return _("on") if value else _("off")
+    return str(value)
 
 
 def _written(value: Any) -> str | None:

@@ -23,7 +23,7 @@ from memory.palace.permission_words import group_name
 from memory.palace.privacy_view import access_row
 from memory.palace.setting_words import value_word
 from memory.palace.settings_changes import last_changes
-from memory.palace.settings_forms import SettingsForm
+from memory.palace.settings_forms import SettingsForm, refused
 from memory.palace.surroundings import surroundings
 from memory.services.actors import Actor
 from memory.services.agent_figures import AgentFigures, agent_figures
@@ -206,7 +206,8 @@ def settings(request: HttpRequest, actor: Actor, agent_id: UUID) -> HttpResponse
             # Each by itself, so that the log names it.
             change_agent_settings(actor=actor, agent_id=agent_id, changes={name: value})
     except InvalidInput as error:
-        return _refused(request, actor, agent_id, "settings", form, error)
+        refused(form, error)
+        return _page(request, actor, agent_id, bound={"settings": form}, status=problem_of(error).status)
     said = _("Saved. It holds from the agent's next request on.") if changes else _("Nothing was changed.")
     return _done(request, agent_id, said, place="settings")
 

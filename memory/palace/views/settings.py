@@ -13,13 +13,13 @@ from django.urls import reverse
 from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 
-from memory.errors import InvalidInput, LociError
+from memory.errors import InvalidInput
 from memory.models import EmbeddingSpace, SpaceState, User
 from memory.palace.access import person_page
-from memory.palace.errors import add_to_form, problem_of
-from memory.palace.setting_words import LABELS, VALUES, value_word
+from memory.palace.errors import problem_of
+from memory.palace.setting_words import LABELS, VALUES
 from memory.palace.settings_changes import last_changes
-from memory.palace.settings_forms import SettingsForm
+from memory.palace.settings_forms import SettingsForm, refused, short
 from memory.palace.surroundings import surroundings
 from memory.providers.composition import embedder
 from memory.services.actors import Actor
@@ -68,8 +68,8 @@ def change(request: HttpRequest, actor: Actor) -> HttpResponse:
     if form.is_valid():
         try:
             _save(request, actor, form)
-        except LociError as error:
-            add_to_form(form, error)
+        except InvalidInput as error:
+            refused(form, error)
             return _page(request, actor, bound=(part, form), status=problem_of(error).status)
         return _back(part)
     return _page(request, actor, bound=(part, form), status=422)
@@ -121,7 +121,7 @@ def _row(form: SettingsForm, name: str, chosen: dict[str, Any], changed: dict[st
         "name": name,
         "field": form[name],
         "chosen": name in chosen,
-        "default": value_word(name, OWNER_SETTINGS[name].default),
+        "default": short(OWNER_SETTINGS[name].default),
         "changed": changed.get(name),
     }
 
