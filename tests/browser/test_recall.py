@@ -61,6 +61,7 @@ def test_a_filter_is_added_and_stays_while_typing(palace: Page, furnished: dict[
     search_box(palace).fill("marathon")
     expect(palace).to_have_url(re.compile(r"\?q=marathon&f=category%3Agoal$"))
     expect(palace.locator(".hit")).to_have_count(1)
+    watch.wait_until_quiet(palace)
     palace.locator(".hit a.tag").click()
     expect(palace.locator(".pill")).to_have_count(1)
     assert watch.complaints == []
@@ -81,6 +82,7 @@ def test_moving_a_slider_searches_and_is_kept(palace: Page, furnished: dict[str,
     fading.focus()
     palace.keyboard.press("End")
     expect(palace.locator("#said-half_life")).to_have_text("never")
+    watch.wait_until_quiet(palace)
     palace.get_by_role("button", name="Save as my own values").click()
     expect(palace.get_by_text("your own values of the profile “default” now")).to_be_visible()
     palace.get_by_text("Tuning").click()
@@ -102,6 +104,7 @@ def test_a_question_is_saved_and_asked_again(
     expect(palace.locator(".hit").first).to_be_visible()
     palace.get_by_text("Questions", exact=True).click()
     palace.get_by_label("Save this question as").fill("All about Lisbon")
+    watch.wait_until_quiet(palace)
     palace.get_by_role("button", name="Save question").click()
     expect(palace.get_by_text("The question is saved")).to_be_visible()
     assert [row.question for row in list_saved_searches(actor=alice)] == ["lisbon"]
