@@ -117,7 +117,10 @@ def _count_costs() -> None:
 
 def _open_pages() -> None:
     """Name the pages in the palace's navigation and on the admin's front page, and say there when test mode is on."""
-    from memory.admin.pages import AdminPage, add_page
+    from collections.abc import Sequence
+    from typing import Any
+
+    from memory.admin.pages import AdminPage, Panel, add_page, add_panel
     from memory.palace.agent_costs import add_costs
     from memory.palace.notices import Notice, add_notice
     from memory.palace.sections import Section, add_section
@@ -138,6 +141,13 @@ def _open_pages() -> None:
     add_section(Section("Telemetry", "telemetry:index", namespace="telemetry", group="agents"))
     meaning = "What your agents are asked, and whether a part of them fits."
     add_page(AdminPage("Coverage", "telemetry-admin:coverage", meaning))
+
+    def last_days(actor: Actor) -> Sequence[tuple[Any, Any]]:
+        from telemetry.admin.panels import last_days
+
+        return last_days(actor)
+
+    add_panel(Panel("Telemetry, 30 days", last_days, "telemetry-admin:coverage"))
 
 
 def _let_watch() -> None:

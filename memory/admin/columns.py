@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime
 from typing import Any, Final
 from uuid import UUID
@@ -16,7 +16,7 @@ from django.utils.translation import gettext as _
 from memory.crypto.sealing import Sealed
 from memory.errors import KeysUnavailable
 from memory.models import Memory
-from memory.palace.covering import cover
+from memory.palace.covering import cover, coverer, former_text
 from memory.palace.dates import moment
 from memory.privacy.masking import masked_value
 from memory.services.clock import now
@@ -65,7 +65,26 @@ def masked_text(row: models.Model, field: str, most: int = PREVIEW) -> SafeStrin
         return unreadable()
     if value in (None, "", [], {}):
         return NOTHING
-    return stored(shortened(plain(masked_value(value)), most))
+    # Beside a memory stand values of its text, which alone may have lost what gives them away.
+    covered = coverer(row)(value) if isinstance(row, Memory) else masked_value(value)
+    return stored(shortened(plain(covered), most))
+
+
+def text_of(row: models.Model, field: str, kinds: Iterable[str]) -> SafeString | str:
+    """Write what a row holds of a memory's text, masked as that memory is.
+
+    Args:
+        row: the row.
+        field: which of its texts.
+        kinds: the kinds of personal data in the memory.
+    """
+    try:
+        value = getattr(row, field)
+    except KeysUnavailable:
+        return unreadable()
+    if value in (None, "", [], {}):
+        return NOTHING
+    return stored(shortened(former_text(plain(value), kinds), MOST_CHARACTERS))
 
 
 def unreadable() -> SafeString:

@@ -147,11 +147,10 @@ def _evidence(rows: Any) -> Any:
     memories = parts.memories_of(one.memory_id for one in read)
     return related(
         _("Evidence"),
-        (_("Memory"), _("Words"), _("When")),
+        (_("Memory"), _("When")),
         read,
         lambda one: (
             memories.get(one.memory_id, columns.NOTHING),
-            columns.masked_text(one, "text"),
             columns.when(one.created_at),
         ),
     )
@@ -215,7 +214,7 @@ class CausalLinkAdmin(RowsAdmin):
 
 
 @register(GraphEvidence, site=site)
-class GraphEvidenceAdmin(RowsAdmin):
+class GraphEvidenceAdmin(parts.HoldsText):
     """Reasons to believe."""
 
     area, label, labels = GRAPH, _("evidence"), _("evidence")
@@ -232,7 +231,6 @@ class GraphEvidenceAdmin(RowsAdmin):
             ),
         ),
         parts.memory(_("Memory")),
-        parts.text(_("Words"), "text"),
         parts.moment(_("When"), "created_at"),
     )
     ordering = ("-id",)

@@ -237,7 +237,7 @@ def _related(row: Memory) -> Sequence[Related]:
     ]
 
 
-class _OfMemory(RowsAdmin):
+class _OfMemory(parts.HoldsText):
     """Rows of memories, with the memory of each."""
 
     area = MEMORIES
@@ -253,6 +253,7 @@ class _OfMemory(RowsAdmin):
 class MemoryVersionAdmin(_OfMemory):
     """What memories said before."""
 
+    texts = frozenset({"text", "changes"})
     label, labels = _("earlier version"), _("earlier versions")
     meaning = _("What memories said before they were changed.")
     columns = (
@@ -270,6 +271,7 @@ class MemoryVersionAdmin(_OfMemory):
 class MemorySourceAdmin(_OfMemory):
     """Where memories come from."""
 
+    texts = frozenset({"source"})
     label, labels = _("source"), _("sources")
     meaning = _("Every time that a memory was stated: by whom and from where.")
     columns = (

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from typing import Any
+from typing import Any, ClassVar
 from uuid import UUID
 
 from django.utils.translation import gettext_lazy as _
 
 from memory.admin import columns
-from memory.admin.rows import Column, Related, link, related
+from memory.admin.rows import Column, Related, RowsAdmin, link, related
 from memory.models import Agent, Memory
 from memory.palace.presenters import label
 from memory.services.legible import UNREADABLE, legible
@@ -87,3 +87,16 @@ def memory_rows(title: Any, rows: Iterable[Memory]) -> Related:
         rows,
         lambda row: (memory_link(row), label(row.status), columns.when(row.created_at)),
     )
+
+
+class HoldsText(RowsAdmin):
+    """Pages of rows that hold texts of a memory, which are masked as that memory is and stand in no list."""
+
+    texts: ClassVar[frozenset[str]] = frozenset({"text"})
+
+    def value_of(self, row: Any, column: Any) -> Any:
+        """Write a text of the memory by what is known of the memory."""
+        if column.name not in self.texts:
+            return super().value_of(row, column)
+        kinds = Memory.objects.filter(pk=row.memory_id).values_list("pii_kinds", flat=True).first()
+        return columns.text_of(row, column.name, kinds or ())

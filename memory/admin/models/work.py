@@ -6,6 +6,8 @@ from collections.abc import Sequence
 from typing import Any, ClassVar
 
 from django.contrib.admin import DateFieldListFilter, register
+from django.urls import reverse
+from django.utils.html import format_html
 from django.utils.translation import gettext_lazy as _
 
 from memory.admin import columns
@@ -102,7 +104,6 @@ class ReviewItemAdmin(RowsAdmin):
         parts.word(_("State"), "state"),
         parts.word(_("Why"), "reason"),
         parts.share(_("Confidence"), "confidence"),
-        parts.text(_("What"), "payload"),
         parts.moment(_("Since"), "created_at"),
         parts.moment(_("Decided"), "decided_at"),
     )
@@ -112,6 +113,8 @@ class ReviewItemAdmin(RowsAdmin):
     digest_column = "payload_hash"
     search_help = _("An id of a doubt or a run, or a content hash.")
     read_as = "review"
+    # The page of the review shows them, masked by what they were drawn from.
+    hidden_fields = frozenset({"owner", "payload", "outcome"})
     row_actions = (
         RowAction(
             "approve",
@@ -141,15 +144,22 @@ class ReviewItemAdmin(RowsAdmin):
             [
                 related(
                     _("Evidence"),
-                    (_("Memory"), _("Words")),
+                    (_("Memory"),),
                     read,
-                    lambda one: (memories.get(one.memory_id, columns.NOTHING), columns.masked_text(one, "text")),
+                    lambda one: (memories.get(one.memory_id, columns.NOTHING),),
                 )
-            ]
+            ],
+            [
+                format_html(
+                    '<a href="{}">{}</a>',
+                    reverse("loci-admin:review-item", args=[row.pk]),
+                    _("What is in doubt, beside what it was drawn from"),
+                )
+            ],
         )
 
 
-class _OfMemory(RowsAdmin):
+class _OfMemory(parts.HoldsText):
     area = WORK
     id_columns: ClassVar[tuple[str, ...]] = ("pk", "memory_id")
     search_help = _("An id of the row or of its memory.")
@@ -165,7 +175,7 @@ class ReviewEvidenceAdmin(_OfMemory):
 
     label, labels = _("evidence of a doubt"), _("evidence of doubts")
     meaning = _("Which memories a doubt was drawn from.")
-    columns = (parts.memory(_("Memory")), parts.text(_("Words"), "text"), parts.codes(_("Doubt"), "item_id"))
+    columns = (parts.memory(_("Memory")), parts.codes(_("Doubt"), "item_id"))
     ordering = ("-id",)
     id_columns = ("pk", "memory_id", "item_id")
 

@@ -126,6 +126,7 @@ class Command(BaseCommand):
             recognised,
             attacked,
             purged,
+            looked,
             told,
         ):
             one.add_argument("--json", action="store_true", help="print nothing but the JSON object")

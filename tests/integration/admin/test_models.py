@@ -22,12 +22,14 @@ from memory.models import (
     AuditEvent,
     Entity,
     Memory,
+    MemoryVersion,
     Session,
     Status,
     TenantModel,
     owner_scope,
 )
 from memory.services.actors import Actor
+from memory.services.changes import change_memory
 from memory.services.drafts import Draft
 from memory.services.graph.entities import EntityDraft, merge_entity
 from memory.services.remember import remember
@@ -187,6 +189,19 @@ def test_lists_and_pages_mask_personal_data_until_it_is_revealed(staff: Client, 
     assert "anna.silva@example.org" in html
     with owner_scope(boss.owner_id):
         assert AuditEvent.objects.filter(verb="reveal", object_id=one).count() == 1
+
+
+def test_what_is_personal_by_its_meaning_shows_in_no_earlier_version(staff: Client, boss: Actor) -> None:
+    one = remember(actor=boss, draft=Draft(text="My knee was operated on in spring.")).memory_id
+    change_memory(actor=boss, memory_id=one, changes={"text": "My knee was operated on in May."})
+    with owner_scope(boss.owner_id):
+        Memory.objects.filter(pk=one).update(pii_kinds=["health"], pii_tier=2)
+        version = MemoryVersion.objects.get(memory_id=one)
+    for name, key in (("memory", one), ("memoryversion", version.pk)):
+        for path in (reverse(f"admin:memory_{name}_changelist"), reverse(f"admin:memory_{name}_change", args=[key])):
+            html = staff.get(path).content.decode()
+            assert "knee" not in html, path
+            assert "Confidential: health" in html, path
 
 
 def test_acts_on_ticked_rows_call_the_services(staff: Client, boss: Actor) -> None:

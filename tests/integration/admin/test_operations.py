@@ -59,9 +59,19 @@ def test_every_page_is_drawn_for_an_owner_with_nothing(staff: Client, page: str)
 def test_the_front_page_tells_how_the_installation_is(staff: Client, boss: Actor) -> None:
     remember(actor=boss, draft=Draft(text="A text that no dashboard repeats."))
     html = staff.get(reverse("admin:index")).content.decode()
-    for heading in ("Health", "Job queue", "In doubt", "Stored", "Text keys", "Embedding spaces", "Coverage"):
+    for heading in (
+        "Health",
+        "Job queue",
+        "In doubt",
+        "Stored",
+        "Text keys",
+        "Embedding spaces",
+        "Coverage",
+        "Telemetry, 30 days",
+    ):
         assert heading in html
     assert "no dashboard repeats" not in html
+    assert "turns of agents" in html
 
 
 @pytest.mark.django_db(transaction=True, databases=["default", "schema"])
