@@ -15,7 +15,6 @@ from uuid import UUID
 
 import numpy as np
 import uvicorn
-from django.contrib.auth import get_user_model
 from django.db import connection, connections
 from django.test import Client
 from django.test.utils import CaptureQueriesContext
@@ -23,7 +22,7 @@ from playwright.sync_api import sync_playwright
 
 from bench.graph_data import planted, store
 from memory.errors import InvalidInput
-from memory.models import Entity, Memory, MemoryEdge, Owner, Relation, owner_scope
+from memory.models import Entity, Memory, MemoryEdge, Relation, User, owner_scope
 from memory.models.encrypted import EncryptedField
 from memory.palace.graph_payload import payload
 from memory.recall.id_arrays import id_array
@@ -79,7 +78,8 @@ def measure(*, memories: int, links: int, depth: int, tell: Callable[[str], None
     """
     if memories < MEMORIES_EACH or links < 1 or not 1 <= depth <= 3:
         raise InvalidInput("Memories start at 100, links at 1; depth lies between 1 and 3.", code="bench.range")
-    actor, ids, stored = _store(memories, links)
+    user = User.objects.create_user("bench")
+    actor, ids, stored = _store(memories, links, user)
     tell(f"{stored} links stored")
     begun = time.perf_counter()
     divide_graph(actor.owner_id, at=now())
@@ -110,16 +110,16 @@ def measure(*, memories: int, links: int, depth: int, tell: Callable[[str], None
         "payload_ms": round(wrote, 1),
         "divide_s": round(divided, 2),
         "layout_s": round(laid_out, 2),
-        "first_paint_ms": _first_paint(actor, ids[0], depth, tell),
+        "first_paint_ms": _first_paint(user, ids[0], depth, tell),
         "stored_memories": memories,
         "stored_links": stored,
     }
 
 
-def _store(memories: int, links: int) -> tuple[Actor, list[UUID], int]:
+def _store(memories: int, links: int, user: User) -> tuple[Actor, list[UUID], int]:
     pairs = planted(nodes=memories, edges=links, communities=memories // MEMORIES_EACH)
     names = planted(nodes=ENTITIES, edges=RELATIONS, communities=ENTITIES // MEMORIES_EACH, seed=13)
-    stored = store(names, nodes=ENTITIES, memories=memories)
+    stored = store(names, nodes=ENTITIES, memories=memories, user=user)
     actor, ids = stored.actor, stored.memories
     with owner_scope(actor.owner_id):
         _write_words()
@@ -159,14 +159,12 @@ def _write_words() -> None:
             row.save(update_fields=sealed)
 
 
-def _first_paint(actor: Actor, memory_id: UUID, depth: int, tell: Callable[[str], None]) -> float | None:
+def _first_paint(user: User, memory_id: UUID, depth: int, tell: Callable[[str], None]) -> float | None:
     """Open the page in a browser and read when its first frame was drawn; None where there is no browser."""
     found = next((path for name in CHROMIUM if (path := shutil.which(name))), None)
     if found is None:
         tell("no browser")
         return None
-    user = get_user_model().objects.create_user("bench")
-    Owner.objects.filter(pk=actor.owner_id).update(user=user)
     client = Client()
     client.force_login(user)
     cookie = client.cookies["loci_session"].value
