@@ -61,6 +61,8 @@ BODIES: Mapping[str, Any] = {
     "take_snapshot": {"passphrase": "a kettle of tea for everybody"},
     "publish_on_bus": {"text": f"A {LURE}.", "target": "owner"},
     "change_settings": {"recall_limit": 7},
+    "change_agent_settings": {"recall_limit": 7},
+    "change_key": {"label": f"A {LURE}"},
     "change_profile": {"limit": 7},
     "link_memories": {"target": "{summary}"},
     "add_relation": {"source": "{entity}", "label": "likes", "target": "{second}"},
