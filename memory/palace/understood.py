@@ -13,8 +13,7 @@ from django.utils.translation import gettext as _
 
 from memory.palace.presenters import Card, card, label
 from memory.privacy.masking import masked_value, values_of
-from memory.services.recall import Hit
-from memory.services.understanding import Understood
+from memory.services.understanding import Close, Understood
 from memory.text.dates.spans import TimeSpan
 
 PREVIEW_CHARACTERS = 140
@@ -22,7 +21,7 @@ MOST_SHOWN = 12
 
 
 @dataclass(frozen=True, slots=True)
-class Close:
+class CloseView:
     """A memory that says something like a statement; `percent` is written for machines and people alike."""
 
     card: Card
@@ -34,7 +33,7 @@ class UnderstoodView:
     """What was understood, in the order in which a page tells it."""
 
     same: UUID | None
-    close: list[Close]
+    close: list[CloseView]
     by_words: bool
     entities: list[dict[str, str]]
     facts: list[dict[str, str]]
@@ -55,7 +54,7 @@ def understood_view(found: Understood, now: datetime) -> UnderstoodView:
     covered: Any = partial(masked_value, known=values_of(ready.text, ready.pii_tier))
     return UnderstoodView(
         same=found.same,
-        close=[_close(hit, now) for hit in found.close],
+        close=[_close(one, now) for one in found.close],
         by_words=found.by_words,
         entities=[{"name": covered(one.name), "sort": label(one.type)} for one in found.entities[:MOST_SHOWN]],
         facts=[{"text": covered(one.text), "kind": label(one.kind)} for one in found.facts[:MOST_SHOWN]],
@@ -66,8 +65,8 @@ def understood_view(found: Understood, now: datetime) -> UnderstoodView:
     )
 
 
-def _close(hit: Hit, now: datetime) -> Close:
-    return Close(card(hit.memory, now, characters=PREVIEW_CHARACTERS), str(round(hit.relevance * 100)))
+def _close(one: Close, now: datetime) -> CloseView:
+    return CloseView(card(one.memory, now, characters=PREVIEW_CHARACTERS), str(round(one.likeness * 100)))
 
 
 def _span(span: TimeSpan) -> str:

@@ -8,6 +8,7 @@ from typing import Final
 from uuid import UUID
 
 from memory.consolidation.extraction import rules_extractor
+from memory.consolidation.trust import overlap
 from memory.crypto.keyring import keyring
 from memory.errors import EmbedderUnavailable, InvalidInput
 from memory.ids import new_id
@@ -29,9 +30,18 @@ from memory.text.dates.spans import TimeSpan
 READ_CHARACTERS: Final = 16_000
 ASKED_CHARACTERS: Final = 1_000
 CLOSE: Final = 3
-LEAST_RELEVANCE: Final = 0.5
+LEAST_LIKENESS: Final = 0.5
+LOOKED_AT: Final = 10
 MOST_DATES: Final = 8
 KEY: Final = "statement"
+
+
+@dataclass(frozen=True, slots=True)
+class Close:
+    """A memory that says something like a statement; `likeness` is from 0 to 1: of meaning, or of words where more."""
+
+    memory: Memory
+    likeness: float
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,7 +62,7 @@ class Understood:
     facts: Sequence[ExtractedFact] = ()
     dates: Sequence[TimeSpan] = ()
     same: UUID | None = None
-    close: list[Hit] = field(default_factory=list)
+    close: list[Close] = field(default_factory=list)
     by_words: bool = False
 
 
@@ -89,7 +99,7 @@ def understand(*, actor: Actor, draft: Draft) -> Understood:
         facts=drawn.facts,
         dates=find_spans(text, reference=said_at, limit=MOST_DATES),
         same=same,
-        close=[hit for hit in close if hit.memory.pk != same][:CLOSE],
+        close=[one for one in close if one.memory.pk != same][:CLOSE],
         by_words=by_words,
     )
 
@@ -104,7 +114,7 @@ def _same(actor: Actor, ready: Ready) -> UUID | None:
         return known
 
 
-def _close(actor: Actor, ready: Ready) -> tuple[list[Hit], bool]:
+def _close(actor: Actor, ready: Ready) -> tuple[list[Close], bool]:
     """Find what says something like it, without asking, judging or recording as a recall does."""
     request = RecallRequest(query=ready.text[:ASKED_CHARACTERS], reinforce=False, record=False)
     near = _is_near()
@@ -112,13 +122,20 @@ def _close(actor: Actor, ready: Ready) -> tuple[list[Hit], bool]:
     with owner_scope(actor.owner_id):
         profile = _plain(profile_for(actor, None)[0])
         found = search(query, profile, request, new_id())
-    hits = [hit for hit in found.hits if hit.relevance >= LEAST_RELEVANCE]
-    return hits, query.vector is None
+    close = [Close(hit.memory, _likeness(hit, ready.text)) for hit in found.hits]
+    close.sort(key=lambda one: -one.likeness)
+    return [one for one in close if one.likeness >= LEAST_LIKENESS], query.vector is None
+
+
+def _likeness(hit: Hit, text: str) -> float:
+    """Tell how much a found memory is like a text: the cosine of their vectors, or the words that both have."""
+    meaning = hit.reasons.get("arms", {}).get("dense", {}).get("score") or 0.0
+    return min(1.0, max(float(meaning), overlap(text[:ASKED_CHARACTERS], hit.memory.text[:ASKED_CHARACTERS])))
 
 
 def _plain(profile: RecallProfile) -> RecallProfile:
     """Take from a profile what would ask a model or widen the search."""
-    return replace(profile, reranker="none", expand=False, fallback=False, limit=CLOSE + 1)
+    return replace(profile, reranker="none", expand=False, fallback=False, limit=LOOKED_AT)
 
 
 def _is_near() -> bool:

@@ -187,6 +187,7 @@ def test_twice_the_text_size_loses_nothing(visitor: Page, furnished: dict[str, s
         "Emulation.setDeviceMetricsOverride", {"width": 640, "height": 430, "deviceScaleFactor": 2, "mobile": False}
     )
     assert visitor.evaluate("document.documentElement.scrollWidth") <= visitor.evaluate("window.innerWidth")
+    visitor.get_by_text("Menu", exact=True).click()
     for name in ("Recall", "Log out alice"):
         assert visitor.get_by_role("button", name=name, exact=True).is_visible()
 
