@@ -64,11 +64,13 @@ def names_of(group: str) -> list[str]:
 def _field(name: str, setting: OwnerSetting, value: Any) -> forms.Field:
     shown = label(name).capitalize()
     default = _shown(setting.default)
-    meaning = _("%(meaning)s Takes %(values)s; %(default)s when nothing is chosen.") % {
-        "meaning": str(setting.meaning),
-        "values": str(setting.values),
-        "default": default,
-    }
+    meaning = _("%(meaning)s The default is %(default)s.") % {"meaning": str(setting.meaning), "default": default}
+    if not isinstance(setting.default, bool | str):
+        meaning = _("%(meaning)s Takes %(values)s; the default is %(default)s.") % {
+            "meaning": str(setting.meaning),
+            "values": str(setting.values),
+            "default": default,
+        }
     if isinstance(setting.default, bool):
         return forms.TypedChoiceField(
             label=shown,

@@ -177,7 +177,7 @@ def _stage(report: Mapping[str, Any]) -> StageView:
 def _outcome(stages: tuple[StageView, ...]) -> str:
     """Say what a run came to in one line: its largest counts that tell of something new."""
     told = [
-        f"{count:,} {name}"
+        f"{name}: {count:,}"
         for one in stages
         if one.state == "done"
         for name, count in one.counts

@@ -51,6 +51,7 @@ STAGES: Final[Words] = {
     "skills": lazy("Skills"),
     "privacy": lazy("Looking for personal data"),
     "decay": lazy("Forgetting"),
+    "graph_decay": lazy("Forgetting: names and ties that have faded"),
     "communities": lazy("Communities"),
 }
 RUN_STATES: Final[Words] = {

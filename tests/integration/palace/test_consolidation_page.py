@@ -138,7 +138,7 @@ def test_every_setting_has_a_field_with_its_meaning(palace: Client) -> None:
     assert fields == {name for name, one in OWNER_SETTINGS.items() if one.group in groups} - {"consolidation"}
     text = answer.content.decode()
     assert "Most memories of one pass." in text
-    assert "20 when nothing is chosen" in text
+    assert "Takes 2 to 100; the default is 20." in text
 
 
 def test_settings_are_kept_refused_and_reset(palace: Client, alice: Actor) -> None:
