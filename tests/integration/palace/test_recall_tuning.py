@@ -5,15 +5,16 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 from dataclasses import replace
-from typing import Any
+from datetime import timedelta
 from uuid import UUID
 
 import pytest
 from django.test import Client
 
 from memory.ids import new_id
-from memory.models import AuditEvent, SavedSearch, owner_scope
+from memory.models import AuditEvent, Memory, SavedSearch, owner_scope
 from memory.services.actors import Actor
+from memory.services.clock import now
 from memory.services.graph.bonds import bonds_of
 from memory.services.graph.edges import link_memories
 from memory.services.graph.entities import EntityDraft, merge_entity
@@ -65,8 +66,10 @@ def test_only_moved_sliders_stand_in_the_address(palace: Client, store: Store) -
     assert 'id="tuning" hx-swap-oob' in other.content.decode()
 
 
-def test_moving_a_slider_changes_what_is_found(palace: Client, store: Store, settings: Any) -> None:
-    old = store("The Lisbon trip, the Lisbon trip.", occurred_at="2015-01-01", kind="fact")
+def test_moving_a_slider_changes_what_is_found(palace: Client, alice: Actor, store: Store) -> None:
+    old = store("The Lisbon trip, the Lisbon trip.", kind="fact")
+    with owner_scope(alice.owner_id):
+        Memory.objects.filter(pk=old).update(created_at=now() - timedelta(days=1000))
     new = store("A trip to Lisbon.", kind="fact")
     faded = palace.get("/?q=lisbon+trip&profile=cortex&half_life=1&meaning=0").content.decode()
     assert order(faded)[0] == str(new)
