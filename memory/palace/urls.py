@@ -141,7 +141,6 @@ urlpatterns = [
     path("account/", logins.page, name="account"),
     path("account/password/", logins.password, name="password"),
     path("account/browsers/end/", logins.end, name="end-sessions"),
-    path("language/", language.choose, name="language"),
     path("login/", account.Login.as_view(), name="login"),
     path("logout/", account.Logout.as_view(), name="logout"),
 ]
