@@ -62,6 +62,7 @@ OBJECTS: Final = frozenset(
         "archive",
         "budget",
         "bus_message",
+        "context",
         "entity",
         "experiment",
         "file",

@@ -26,7 +26,7 @@ IN_PATHS: Mapping[str, str] = {
     "session_id": "session", "recall_id": "recall", "agent_id": "agent", "key_id": "key", "group_id": "group",
     "number": "number", "name": "profile", "message_id": "message",
     "purge_id": "purge", "experiment_id": "experiment", "change_id": "change", "period": "period",
-    "cluster_key": "cluster", "search_id": "saved",
+    "cluster_key": "cluster", "search_id": "saved", "file_id": "file",
 }  # fmt: skip
 # What is no id: everybody may say it, and it means the caller's own.
 NO_IDS = ("number", "profile", "period")
