@@ -83,8 +83,8 @@ PAGES: dict[str, tuple[list[dict[str, str]] | None, dict[str, Any] | None]] = {
     "password": (None, {"password": LURE, "new": LURE, "again": LURE}),
     "end-sessions": (None, {}),
     "review": ([{}, {"item": "{review}"}, {"order": "newest"}, {"source": STEM}, {"agent": "{agent}"}], None),
-    "review-batch": ([{}, {"after": "{review}"}], {"ids": "{review}", "decision": "approve"}),
-    "review-undo": (None, {"ids": "{decided}"}),
+    "review-batch": ([{}, {"after": "{review}"}], {"ids": NOTHING, "decision": "approve"}),
+    "review-undo": (None, {"ids": NOTHING}),
     "review-item": ([{}], None),
     "review-decide": (None, {"version": "1", "decision": "reject"}),
     "review-edit": ([{}], {"version": "1", "content": LURE, "kind": "fact", "category": "general", "importance": "5"}),
@@ -256,7 +256,8 @@ def test_no_page_tells_what_is_hidden(world: World, name: str) -> None:
 
 def test_a_hidden_memory_is_like_one_that_nobody_has(world: World) -> None:
     reader = world.readers["foreign person"]
-    rest = dict.fromkeys(("asked", "experiment", "change", "file", "entity", "merge", "relation"), NOTHING)
+    known = ("asked", "experiment", "change", "file", "entity", "merge", "relation", "review", "run")
+    rest = dict.fromkeys(known, NOTHING)
     nobody = {"memory": NOTHING, "purge": NOTHING, "token": "none", "agent": NOTHING, "key": NOTHING, **rest}
     for page, pattern in named().items():
         if "<" not in pattern or page in OPEN:
