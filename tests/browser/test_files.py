@@ -89,7 +89,7 @@ def test_a_draft_outlives_the_page_and_goes_with_the_logout(palace: Page, alice:
     palace.get_by_role("button", name="Take the draft").click()
     expect(editor(palace)).to_have_value(typed)
     palace.get_by_role("button", name="Save", exact=True).click()
-    expect(palace.get_by_text("Saved.")).to_be_visible()
+    expect(palace.get_by_text("Saved. What it said before stands in its history.")).to_be_visible()
     assert drafts(palace) == 0
     assert read_file(actor=alice, file_id=made.pk).content == typed
     editor(palace).press_sequentially("y")
