@@ -1,4 +1,4 @@
-"""Files that forms send: received on disk in files without a name, which nobody else can open and which leave no rest."""
+"""Files that forms send: kept on disk without a name, so that nobody else can open them and no rest is left."""
 
 from __future__ import annotations
 

@@ -27,7 +27,7 @@ class Agent(TenantModel):
 
 
 class AgentSettings(TenantModel):
-    """What the owner has chosen for one agent instead of for all; names and meanings are those of the owner's settings."""
+    """What the owner has chosen for one agent instead of for all; names and meanings are those of its settings."""
 
     agent = TenantForeignKey(Agent)
     values = models.JSONField(default=dict)

@@ -78,7 +78,7 @@ class GraphState:
 
     def seeded(self, **seed: str) -> str:
         """Write the address that starts from another thing, the rest as it is."""
-        cleared = {"q": "", "memory": "", "entity": "", "community": "", "rows": ROWS}
+        cleared: dict[str, Any] = {"q": "", "memory": "", "entity": "", "community": "", "rows": ROWS}
         return self.address(**{**cleared, **seed})
 
 

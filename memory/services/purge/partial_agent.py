@@ -1,5 +1,5 @@
-"""What goes with an agent besides its memories: keys, sessions, messages, reads, files, its own graph, what apps keep of
-it, and its row.
+"""What goes with an agent besides its memories: keys, sessions, messages, reads, files, its own graph, what apps keep
+of it, and its row.
 """
 
 from __future__ import annotations

@@ -151,8 +151,8 @@ def _page(request: HttpRequest, actor: Actor, form: ExperimentForm | None = None
             for one in report.stages
         ],
         "profiles": recall_view.profile_rows(report.profiles),
-        "agents": recall_view.agent_rows(report.agents, names, NO_NAME),
-        "slow": recall_view.slow_rows(report.slow, names, NO_NAME, current),
+        "agents": recall_view.agent_rows(report.agents, names, str(NO_NAME)),
+        "slow": recall_view.slow_rows(report.slow, names, str(NO_NAME), current),
         "tuner": tuner_status(actor=actor),
         "changes": recall_view.change_rows(list_tuner_changes(actor=actor, size=SHOWN_CHANGES), current),
         "form": form or ExperimentForm(agents=list(names.items())),

@@ -19,8 +19,17 @@ FORM = {"content": f"A {LURE}.", "category": "general", "kind": "note", "importa
 # Pages of the palace by their names, those of other apps with their namespace. How each is asked: parameters of its
 # address for a GET, and the form for a POST; None where it takes none.
 PAGES: dict[str, tuple[list[dict[str, str]] | None, dict[str, Any] | None]] = {
-    "recall": ([{}, {"q": LURE}, {"q": LURE, "go": ""}, {"q": STEM, "profile": "praxis"}, {"f": "created:this-year"},
-                {"q": LURE, "f": "agent:{agent}"}], None),
+    "recall": (
+        [
+            {},
+            {"q": LURE},
+            {"q": LURE, "go": ""},
+            {"q": STEM, "profile": "praxis"},
+            {"f": "created:this-year"},
+            {"q": LURE, "f": "agent:{agent}"},
+        ],
+        None,
+    ),
     "save-search": (None, {"name": f"A {LURE}", "question": LURE}),
     "saved-search": ([{}], None),
     "rename-search": (None, {"name": f"A {LURE}"}),

@@ -24,7 +24,12 @@ def german() -> list[Entry]:
     entries = merged("de", [], FOUND)
     for entry, forms in zip(
         entries[1:],
-        (["Zur Suche"], ["%(count)s Erinnerung", "%(count)s Erinnerungen"], ["Offen"], ['Eine „Zeile“\nund noch eine.']),
+        (
+            ["Zur Suche"],
+            ["%(count)s Erinnerung", "%(count)s Erinnerungen"],
+            ["Offen"],
+            ["Eine „Zeile“\nund noch eine."],
+        ),
         strict=True,
     ):
         entry.translations = forms
