@@ -86,12 +86,11 @@ def rename_saved_search(*, actor: Actor, search_id: UUID, name: Any) -> SavedSea
 
 def delete_saved_search(*, actor: Actor, search_id: UUID) -> None:
     """Delete a saved search; raises NotFound for an unknown one."""
-    actor.require(Permission.SETTINGS)
+    _require_person(actor, Permission.SETTINGS)
     with owner_scope(actor.owner_id):
         row = SavedSearch.objects.filter(pk=search_id).first()
         if row is None:
             raise NotFound(GONE)
-        _require_person(actor, Permission.SETTINGS)
         row.delete()
 
 
