@@ -6,13 +6,14 @@ from collections.abc import Mapping
 from uuid import UUID
 
 from django.apps import AppConfig
+from django.utils.translation import gettext_lazy as _
 
 
 class TelemetryConfig(AppConfig):
     """The telemetry app."""
 
     name = "telemetry"
-    verbose_name = "Telemetry"
+    verbose_name = _("Telemetry")
 
     def ready(self) -> None:
         """Announce what a purge, an archive and a page need to know of this app."""
@@ -138,16 +139,16 @@ def _open_pages() -> None:
 
     add_notice(test_mode)
     add_costs(costs)
-    add_section(Section("Telemetry", "telemetry:index", namespace="telemetry", group="agents"))
-    meaning = "What your agents are asked, and whether a part of them fits."
-    add_page(AdminPage("Coverage", "telemetry-admin:coverage", meaning))
+    add_section(Section(_("Telemetry"), "telemetry:index", namespace="telemetry", group="agents"))
+    meaning = _("What your agents are asked, and whether a part of them fits.")
+    add_page(AdminPage(_("Coverage"), "telemetry-admin:coverage", meaning))
 
     def last_days(actor: Actor) -> Sequence[tuple[Any, Any]]:
         from telemetry.admin.panels import last_days
 
         return last_days(actor)
 
-    add_panel(Panel("Telemetry, 30 days", last_days, "telemetry-admin:coverage"))
+    add_panel(Panel(_("Telemetry, 30 days"), last_days, "telemetry-admin:coverage"))
 
 
 def _let_watch() -> None:

@@ -8,6 +8,7 @@ from typing import Any, Final
 from uuid import UUID
 
 from django.http import HttpRequest
+from django.utils.translation import gettext as _
 
 from memory.errors import Conflict, InvalidInput, NotFound, PermissionRefused
 from memory.models import Owner, User, owner_scope
@@ -82,7 +83,7 @@ def choose(request: HttpRequest, *, own: UUID, owner_id: UUID) -> None:
 def choice_of(actor: Actor) -> Choice:
     """Describe the owner that an actor of the admin stands for."""
     name = Owner.objects.filter(pk=actor.owner_id).values_list("user__username", flat=True).first()
-    return Choice(actor.owner_id, name or "an owner without a login", actor.staff_id is None)
+    return Choice(actor.owner_id, name or _("an owner without a login"), actor.staff_id is None)
 
 
 def find_owners(text: str, *, most: int = MOST_FOUND) -> list[dict[str, Any]]:

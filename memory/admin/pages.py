@@ -45,7 +45,8 @@ _panels: Final[list[Panel]] = []
 
 def add_page(page: AdminPage) -> None:
     """Add a page after those that are there."""
-    if page not in _pages:
+    # By their addresses: labels are looked up in a catalogue when compared, and there is none before the apps are.
+    if all(page.page != known.page for known in _pages):
         _pages.append(page)
 
 
@@ -56,7 +57,7 @@ def pages() -> tuple[AdminPage, ...]:
 
 def add_panel(panel: Panel) -> None:
     """Add a part to the front page after those that are there."""
-    if panel not in _panels:
+    if all(panel.page != known.page for known in _panels):
         _panels.append(panel)
 
 
