@@ -11,6 +11,7 @@ from django.db import models
 from django.template.loader import render_to_string
 from django.utils.html import format_html
 from django.utils.safestring import SafeString
+from django.utils.text import capfirst
 from django.utils.translation import gettext as _
 
 from memory.crypto.sealing import Sealed
@@ -134,4 +135,4 @@ def code(text: str) -> SafeString:
 
 def named(field: models.Field[Any, Any]) -> str:
     """Give the name of a column for people."""
-    return str(field.verbose_name).replace("_", " ").capitalize()
+    return capfirst(str(field.verbose_name).replace("_", " "))

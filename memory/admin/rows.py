@@ -17,6 +17,7 @@ from django.shortcuts import render
 from django.urls import NoReverseMatch, URLPattern, path, reverse
 from django.utils.html import format_html
 from django.utils.safestring import SafeString
+from django.utils.text import capfirst
 from django.utils.translation import gettext as _
 
 from memory.admin import columns
@@ -186,7 +187,7 @@ class RowsAdmin(ModelAdmin):  # type: ignore[type-arg]
 
     def title_of(self, row: Any) -> Any:
         """Give the heading of the page of a row."""
-        return f"{str(self.label).capitalize()}"
+        return capfirst(str(self.label))
 
     def value_of(self, row: Any, column: Any) -> Any:
         """Write the value of a column on the page of a row."""
@@ -346,7 +347,7 @@ def _parameter(offered: Any) -> str:
 def _list_context(admin: RowsAdmin, cl: RowsList, lines: list[dict[str, Any]]) -> dict[str, Any]:
     page, pages = cl.page_num, cl.paginator.num_pages
     return {
-        "title": str(admin.labels).capitalize(),
+        "title": capfirst(str(admin.labels)),
         "lines": lines,
         "heads": admin.columns,
         "actions": admin.row_actions,

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from typing import Any, Final
 
 from django import forms
+from django.utils.text import capfirst
 from django.utils.translation import gettext as _
 
 from memory.palace import consolidation_words as words
@@ -62,7 +63,7 @@ def names_of(group: str) -> list[str]:
 
 
 def _field(name: str, setting: OwnerSetting, value: Any) -> forms.Field:
-    shown = label(name).capitalize()
+    shown = capfirst(label(name))
     default = _shown(setting.default)
     meaning = _("%(meaning)s The default is %(default)s.") % {"meaning": str(setting.meaning), "default": default}
     if not isinstance(setting.default, bool | str):

@@ -139,7 +139,7 @@ def why_next(coming: Upcoming, settings: Mapping[str, Any], *, asked: bool, now:
     if coming.not_before is not None and coming.not_before > now:
         return _("The last run failed, so the next one waits %(when)s.") % {"when": relative(coming.not_before, now)}
     group = min(coming.due, key=lambda one: (max(coming.due[one], now), list(Group).index(one)))
-    return _("The first thing that is due: %(group)s.") % {"group": str(words.GROUPS[group]).lower()}
+    return _("The first thing that is due: “%(group)s”.") % {"group": words.GROUPS[group]}
 
 
 def made_view(made: Made, now: datetime) -> tuple[list[Shown], list[tuple[str, int]]]:

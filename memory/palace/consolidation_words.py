@@ -6,6 +6,7 @@ import re
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Final
 
+from django.utils.text import capfirst
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy as lazy
 
@@ -197,7 +198,7 @@ def sentence(code: str) -> str:
         return str(known)
     step, colon, reason = code.partition(":")
     if colon and reason in SKIPPED:
-        return f"{counted(step).capitalize()}: {SKIPPED[reason]}"
+        return f"{capfirst(counted(step))}: {SKIPPED[reason]}"
     return label(code.replace(".", " "))
 
 
