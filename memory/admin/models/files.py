@@ -7,6 +7,7 @@ from typing import Any, ClassVar
 
 from django.contrib.admin import DateFieldListFilter, register
 from django.utils.translation import gettext_lazy as _
+from django.utils.translation import pgettext_lazy
 
 from memory.admin import columns
 from memory.admin.lists import AgentFilter, presence_filter
@@ -17,6 +18,7 @@ from memory.admin.models.work import WORK
 from memory.admin.rows import Column, RowsAdmin, Shown, link, related
 from memory.admin.site import site
 from memory.models import AgentFile, AgentFileVersion, AgentSettings, GraphLayout, GraphPosition, SavedSearch
+from memory.palace.presenters import label
 
 
 class _OfAgents(RowsAdmin):
@@ -59,11 +61,11 @@ class AgentFileAdmin(_OfAgents):
             [
                 related(
                     _("Earlier versions"),
-                    (_("Number"), _("Change"), _("By"), _("When")),
+                    (_("Number"), pgettext_lazy("noun", "Change"), _("By"), _("When")),
                     AgentFileVersion.objects.filter(file_id=row.pk).order_by("-number").defer("content")[:21],
                     lambda one: (
                         link(AgentFileVersion, one.pk, one.number),
-                        one.change,
+                        label(one.change),
                         one.changed_by,
                         columns.when(one.made_at),
                     ),
@@ -82,7 +84,7 @@ class AgentFileVersionAdmin(RowsAdmin):
         parts.text(_("Path"), "path"),
         parts.number(_("Number"), "number"),
         parts.number(_("Bytes"), "size"),
-        parts.word(_("Change"), "change"),
+        parts.word(pgettext_lazy("noun", "Change"), "change"),
         parts.moment(_("Since"), "made_at"),
     )
     ordering = ("-id",)

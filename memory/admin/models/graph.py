@@ -8,6 +8,7 @@ from typing import Any
 from django.contrib.admin import DateFieldListFilter, register
 from django.db.models import Q
 from django.utils.translation import gettext_lazy as _
+from django.utils.translation import pgettext_lazy
 
 from memory.admin import columns
 from memory.admin.lists import by_entity_name, presence_filter
@@ -114,7 +115,7 @@ class RelationAdmin(RowsAdmin):
     ordering = ("-id",)
     list_select_related = ("source", "target")
     list_filter = (
-        presence_filter("valid_until", _("state"), there=_("ended"), missing=_("open")),
+        presence_filter("valid_until", _("state"), there=_("ended"), missing=pgettext_lazy("state", "open")),
         presence_filter("retracted_at", _("belief"), there=_("taken back"), missing=_("believed")),
         ("recorded_at", DateFieldListFilter),
     )

@@ -7,6 +7,7 @@ from typing import Any
 
 from django.contrib.admin import register
 from django.utils.translation import gettext_lazy as _
+from django.utils.translation import pgettext_lazy
 
 from memory.admin import columns
 from memory.admin.models import parts
@@ -45,7 +46,7 @@ class SkillAdmin(RowsAdmin):
         RowAction("deprecate", _("No longer follow"), lambda actor, one: deprecate_skill(actor=actor, skill_id=one)),
         RowAction(
             "archive",
-            _("Archive"),
+            pgettext_lazy("act", "Archive"),
             lambda actor, one: archive_skill(actor=actor, skill_id=one),
             fits=lambda row: row.state != SkillState.ARCHIVED,
         ),
