@@ -12,7 +12,9 @@ from memory.admin.pages import panels
 from memory.crypto.keyring import keyring
 from memory.errors import LociError
 from memory.models import ConsolidationRun, EmbeddingSpace, Memory, MemoryVector, PendingVector, owner_scope
+from memory.palace.presenters import label
 from memory.services.actors import Actor
+from memory.services.findings import Finding
 from memory.services.health import recent_findings, state_of
 from memory.services.keys.rotation import next_rotation
 from memory.services.queue_state import queue_state
@@ -29,6 +31,7 @@ def dashboard(actor: Actor, *, everything: bool) -> dict[str, Any]:
         everything: whether the person looks after the installation.
     """
     findings = recent_findings()
+    state = state_of(findings)
     queue = queue_state()
     with owner_scope(actor.owner_id):
         runs = list(ConsolidationRun.objects.order_by("-started_at", "-id")[:LAST_RUNS])
@@ -39,8 +42,9 @@ def dashboard(actor: Actor, *, everything: bool) -> dict[str, Any]:
             (_("waiting vectors"), f"{PendingVector.objects.count():,}"),
         ]
     return {
-        "state": state_of(findings),
-        "findings": findings if everything else [found for found in findings if found.status != "ok"],
+        "state": state,
+        "state_word": label(state),
+        "findings": [_finding(found) for found in findings if everything or found.status != "ok"],
         "queue": [
             (_("waiting"), f"{queue.waiting:,}"),
             (_("oldest"), columns.when(queue.oldest)),
@@ -50,8 +54,8 @@ def dashboard(actor: Actor, *, everything: bool) -> dict[str, Any]:
         "runs": [
             {
                 "address": reverse("admin:memory_consolidationrun_change", args=[run.pk]),
-                "state": run.state,
-                "trigger": run.trigger,
+                "state": label(run.state),
+                "trigger": label(run.trigger),
                 "rows": f"{run.rows_seen:,}",
                 "error": run.error_code,
                 "began": columns.when(run.started_at),
@@ -61,10 +65,21 @@ def dashboard(actor: Actor, *, everything: bool) -> dict[str, Any]:
         "backlog": f"{backlog:,}",
         "stored": stored,
         "spaces": [
-            (space, reverse("loci-admin:space", args=[space.pk])) for space in EmbeddingSpace.objects.order_by("-pk")
+            (space, label(space.state), reverse("loci-admin:space", args=[space.pk]))
+            for space in EmbeddingSpace.objects.order_by("-pk")
         ],
         "keys": _keys(actor),
         "panels": [(panel.label, panel.read(actor), reverse(panel.page)) for panel in panels()],
+    }
+
+
+def _finding(found: Finding) -> dict[str, str]:
+    return {
+        "name": label(found.name),
+        "status": found.status,
+        "status_word": label(found.status),
+        "detail": found.detail,
+        "remedy": found.remedy,
     }
 
 

@@ -136,7 +136,7 @@ class AgentFilter(SimpleListFilter):
     def lookups(self, request: HttpRequest, model_admin: Any) -> list[tuple[str, str]]:
         """List the agents of the owner."""
         rows = Agent.objects.order_by("created_at", "pk")[:MOST_AGENTS]
-        return [("none", _("no agent")), *((str(row.pk), legible(row, "name") or UNREADABLE) for row in rows)]
+        return [("none", _("no agent")), *((str(row.pk), legible(row, "name") or _(UNREADABLE)) for row in rows)]
 
     def queryset(self, request: HttpRequest, queryset: QuerySet[Any]) -> QuerySet[Any]:
         """Narrow the list."""

@@ -58,7 +58,7 @@ def agent_row(figures: AgentFigures, now: datetime, costs: Mapping[UUID, Sequenc
     agent, read = figures.agent, figures.read
     return AgentRow(
         id=agent.pk,
-        name=legible(agent, "name") or UNREADABLE,
+        name=legible(agent, "name") or _(UNREADABLE),
         paused=optional_moment(agent.paused_at, now),
         trust="" if agent.trust is None else f"{agent.trust:g}",
         groups=[group_name(group) for group in figures.groups],
@@ -80,7 +80,7 @@ def key_row(key: AgentKey, now: datetime, groups: Mapping[UUID, AgentGroup], *, 
     group = groups.get(key.default_group_id) if key.default_group_id else None
     return KeyRow(
         id=key.pk,
-        label=legible(key, "label") or UNREADABLE,
+        label=legible(key, "label") or _(UNREADABLE),
         prefix=f"loci_{key.prefix}…",
         state=state,
         state_word=_state_word(state),

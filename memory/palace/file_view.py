@@ -111,12 +111,12 @@ def places(
 
 def agent_name(agent: Agent) -> str:
     """Give an agent's name, or say that it cannot be read."""
-    return legible(agent, "name") or UNREADABLE
+    return legible(agent, "name") or _(UNREADABLE)
 
 
 def entry(row: AgentFile, now: datetime, *, current: bool = False) -> FileEntry:
     """Describe a file for a list."""
-    path = legible(row, "path") or UNREADABLE
+    path = legible(row, "path") or _(UNREADABLE)
     return FileEntry(
         id=row.pk,
         name=path.rsplit("/", 1)[-1],

@@ -61,4 +61,4 @@ def _lines(counts: Counter[str]) -> list[Line]:
 def _of(found: Holdings, agent_id: UUID | None) -> str:
     if agent_id is None:
         return _("you, or drawn by Loci")
-    return found.names.get(agent_id, UNREADABLE)
+    return found.names.get(agent_id, _(UNREADABLE))

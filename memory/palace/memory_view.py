@@ -16,7 +16,7 @@ from memory.models import Memory, MemorySource, MemoryVersion, Status
 from memory.palace.covering import coverer, is_covered
 from memory.palace.dates import Moment, moment, optional_moment, relative
 from memory.palace.memory_history import VersionView, version_views
-from memory.palace.presenters import Tag, label, tag, ten
+from memory.palace.presenters import Tag, label, reason_words, tag, ten
 from memory.privacy import meaning
 from memory.privacy.masking import masked
 from memory.services.retirement import CONTRADICTED
@@ -114,7 +114,7 @@ def memory_view(
         text=row.text if revealed else masked(row.text, row.pii_kinds, row.pii_tier).text,
         speaker=shown_label(row.speaker or ""),
         tag=tag(row.category),
-        kind=row.kind,
+        kind=label(row.kind),
         importance=ten(row.importance),
         status=row.status,
         status_sentence=str(STATUS_SENTENCES[Status(row.status)]),
@@ -170,9 +170,9 @@ def _facts(
         if value is not None:
             facts.append(Fact(name, moment=moment(value, now)))
     if row.status == Status.ARCHIVED and row.archive_reason:
-        facts.append(Fact(_("because"), row.archive_reason))
+        facts.append(Fact(_("because"), reason_words(row.archive_reason)))
     facts += [
-        Fact(_("memory"), row.tier),
+        Fact(_("memory"), label(row.tier)),
         Fact(_("certainty"), f"{row.confidence:.0%}"),
         Fact(_("recalled"), _uses(used, now)),
         Fact(_("who may read it"), _readers(row, agents)),
@@ -180,7 +180,7 @@ def _facts(
     for name, words in (
         (_("source"), shown_label(row.source or "")),
         (_("topics"), ", ".join(shown_label(_labels(row.topics, row, revealed=shown_label is _plainly)))),
-        (_("role"), row.role),
+        (_("role"), label(row.role or "")),
         (_("tool"), shown_label(row.tool_name or "")),
         (_("conversation"), _("turn %(number)s") % {"number": (row.position or 0) + 1} if row.session_id else ""),
     ):

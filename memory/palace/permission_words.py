@@ -48,7 +48,7 @@ def permission_name(scope: str) -> str:
 
 def group_name(group: AgentGroup) -> str:
     """Name a project or squad with its kind."""
-    name = legible(group, "name") or UNREADABLE
+    name = legible(group, "name") or _(UNREADABLE)
     return _("project %(name)s") % {"name": name} if group.kind == "project" else _("squad %(name)s") % {"name": name}
 
 

@@ -43,6 +43,11 @@ def label(word: str) -> str:
     return _(words) if words in WORDS else words
 
 
+def reason_words(reason: str) -> str:
+    """Write a reason in the language of the page, if it is one of ours; others stand as they were written."""
+    return _(reason) if reason in WORDS else reason
+
+
 lazy_label = lazy(label, str)
 """The same for tables, which are made before there is a page."""
 
@@ -86,12 +91,12 @@ def card(row: Memory, now: datetime, *, characters: int = PREVIEW_CHARACTERS) ->
         id=row.pk,
         preview=preview,
         tag=tag(row.category),
-        kind=row.kind,
+        kind=label(row.kind),
         importance=ten(row.importance),
         created=moment(row.created_at, now),
         masked=shown.hidden,
         status=row.status,
-        reason=row.archive_reason,
+        reason=reason_words(row.archive_reason),
         retired=optional_moment(row.archived_at, now),
     )
 
@@ -101,7 +106,7 @@ def cards_with(rows: Sequence[Memory], word: str, now: datetime) -> list[Card]:
     wanted = word.casefold().split()
 
     def holds(row: Memory) -> bool:
-        seen = f"{cover(row).text} {label(row.category)} {row.kind} {' '.join(row.tags or ())}".casefold()
+        seen = f"{cover(row).text} {label(row.category)} {label(row.kind)} {' '.join(row.tags or ())}".casefold()
         return all(part in seen for part in wanted)
 
     return [card(row, now) for row in rows if holds(row)]

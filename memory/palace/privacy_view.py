@@ -13,7 +13,7 @@ from django.utils.translation import gettext_lazy as lazy
 
 from memory.models import Agent, Purge, PurgeState
 from memory.palace.dates import Moment, moment, optional_moment
-from memory.palace.presenters import label
+from memory.palace.presenters import label, reason_words
 from memory.services.audit.access_log import Entry, Reader
 from memory.services.legible import UNREADABLE, legible
 from memory.services.purge.lease import OPEN
@@ -144,7 +144,7 @@ SENTENCES: Final = {
 
 def named(agent: Agent) -> str:
     """Give the name of an agent, or that it cannot be read, so that one that is damaged can still be erased."""
-    return legible(agent, "name") or UNREADABLE
+    return legible(agent, "name") or _(UNREADABLE)
 
 
 def sorts(counts: Mapping[str, int]) -> list[Sort]:
@@ -176,7 +176,7 @@ def access_row(entry: Entry, now: datetime) -> AccessRow:
         who=who,
         what=f"{label(event.verb)}: {kind}" if kind else label(event.verb),
         count=event.count,
-        why=event.reason,
+        why=reason_words(event.reason),
         memory=event.object_id if event.object_kind == "memory" and event.count == 1 else None,
     )
 

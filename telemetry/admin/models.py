@@ -15,6 +15,7 @@ from memory.admin.models import parts
 from memory.admin.row_actions import RowAction
 from memory.admin.rows import Column, RowsAdmin, Shown, link, related
 from memory.admin.site import site
+from memory.palace.presenters import label
 from telemetry.models import (
     Budget,
     ModelUsage,
@@ -93,7 +94,7 @@ class SpokeAdmin(_Rows):
                     turns,
                     lambda one: (
                         link(TurnEvent, one.pk, columns.masked_text(one, "request")),
-                        one.outcome,
+                        label(one.outcome),
                         columns.when(one.occurred_at),
                     ),
                 )

@@ -76,7 +76,7 @@ def agents_of(rows: Sequence[Any]) -> dict[UUID, Any]:
     """Write links to the agents of rows, read in one statement."""
     wanted = {row.agent_id for row in rows if row.agent_id is not None}
     found = Agent.objects.filter(pk__in=wanted).only("id", "owner_id", "name") if wanted else ()
-    return {row.pk: link(Agent, row.pk, columns.stored(legible(row, "name") or UNREADABLE)) for row in found}
+    return {row.pk: link(Agent, row.pk, columns.stored(legible(row, "name") or str(_(UNREADABLE)))) for row in found}
 
 
 def memory_rows(title: Any, rows: Iterable[Memory]) -> Related:

@@ -20,6 +20,7 @@ from memory.crypto.keyring import keyring
 from memory.errors import InvalidInput
 from memory.models import DueWork, Owner
 from memory.palace.forms import PlainText
+from memory.palace.presenters import label
 from memory.palace.privacy_view import sorts
 from memory.services.actors import Actor
 from memory.services.consolidation.runs import ask_for_run, consolidation_status
@@ -76,8 +77,8 @@ def consolidation(request: HttpRequest, actor: Actor) -> HttpResponse:
 def _run(run: dict[str, Any]) -> dict[str, Any]:
     return {
         "address": reverse("admin:memory_consolidationrun_change", args=[run["id"]]),
-        "state": run["state"],
-        "trigger": run["trigger"],
+        "state": label(run["state"]),
+        "trigger": label(run["trigger"]),
     }
 
 

@@ -16,6 +16,7 @@ from memory.admin.views.frame import page
 from memory.errors import LociError
 from memory.models import EmbeddingSpace, Memory
 from memory.palace.errors import problem_of
+from memory.palace.presenters import label
 from memory.services.actors import Actor
 from memory.services.embedding_spaces import call_for_vectors, nearest, space_standing
 
@@ -26,6 +27,7 @@ def spaces(request: HttpRequest, actor: Actor) -> HttpResponse:
     lines = [
         {
             "space": space,
+            "state": label(space.state),
             "address": reverse("loci-admin:space", args=[space.pk]),
             "opened": columns.when(space.created_at),
         }
@@ -47,7 +49,11 @@ def space(request: HttpRequest, actor: Actor, space_id: int) -> HttpResponse:
         messages.success(request, sentence % {"count": count})
         return HttpResponseRedirect(request.path)
     standing = space_standing(actor=actor, space_id=space_id)
-    context: dict[str, object] = {"standing": standing, "opened": columns.when(standing.space.created_at)}
+    context: dict[str, object] = {
+        "standing": standing,
+        "state": label(standing.space.state),
+        "opened": columns.when(standing.space.created_at),
+    }
     status = 200
     if request.method == "POST":
         question = request.POST.get("question", "")
@@ -58,7 +64,7 @@ def space(request: HttpRequest, actor: Actor, space_id: int) -> HttpResponse:
                 {
                     "distance": f"{one.distance:.4f}",
                     "text": link(Memory, one.memory.pk, columns.memory_text(one.memory)),
-                    "status": one.memory.status,
+                    "status": label(one.memory.status),
                 }
                 for one in found
             ]

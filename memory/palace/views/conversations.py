@@ -17,6 +17,7 @@ from memory.palace.access import person_page
 from memory.palace.covering import coverer, former_text
 from memory.palace.dates import Moment, moment, optional_moment
 from memory.palace.places import place_of, written_place
+from memory.palace.presenters import label
 from memory.palace.privacy_view import named
 from memory.palace.surroundings import surroundings
 from memory.privacy.masking import masked
@@ -56,6 +57,7 @@ class TurnView:
     masked: bool
     when: Moment
     status: str
+    status_word: str
     here: bool
 
 
@@ -108,7 +110,7 @@ def _agents(actor: Actor) -> dict[UUID, str]:
 def _row(row: Session, agents: dict[UUID, str], now: datetime) -> ConversationRow:
     return ConversationRow(
         id=row.pk,
-        name=former_text(legible(row, "label") or UNREADABLE, ()),
+        name=former_text(legible(row, "label") or _(UNREADABLE), ()),
         agent=agents.get(row.agent_id, _("an agent")) if row.agent_id else _("you"),
         turns=row.turn_count,
         started=moment(row.started_at, now),
@@ -123,11 +125,12 @@ def _turn(row: Memory, now: datetime, here: str) -> TurnView:
     return TurnView(
         id=row.pk,
         number=str((row.position or 0) + 1),
-        speaker=speaker or row.role,
+        speaker=speaker or label(row.role or ""),
         role=row.role,
         text=shown.text,
         masked=shown.hidden,
         when=moment(row.occurred_at, now),
         status=row.status,
+        status_word=label(row.status),
         here=str(row.pk) == here,
     )

@@ -108,7 +108,7 @@ def _page(
         "forms": forms,
         "outcomes": _outcomes(actor, values["retention_policy"]),
         "agents": [
-            {"id": agent.pk, "name": legible(agent, "name") or UNREADABLE} for agent in list_agents(actor=actor)
+            {"id": agent.pk, "name": legible(agent, "name") or _(UNREADABLE)} for agent in list_agents(actor=actor)
         ],
         "embedding": _embedding(request),
         **surroundings(request, actor),
