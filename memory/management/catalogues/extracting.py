@@ -68,15 +68,28 @@ def _sources(root: Path) -> Iterator[Path]:
 
 def of_module(source: str) -> Iterator[Sentence]:
     """Find the sentences of a Python module: marked ones, and the messages of domain errors, which pages look up."""
-    for node in ast.walk(ast.parse(source)):
+    tree = ast.parse(source)
+    aliases = _aliases(tree)
+    for node in ast.walk(tree):
         if isinstance(node, ast.Call) and isinstance(node.func, ast.Name):
-            name = node.func.id
+            name = aliases.get(node.func.id, node.func.id)
             if name in FUNCTIONS:
                 yield from _chosen(name, [_text(argument) for argument in node.args])
             elif _is_error(name) and node.args and (message := _text(node.args[0])):
                 yield Sentence(message)
         elif isinstance(node, ast.ClassDef) and _is_error_class(node) and (documented := ast.get_docstring(node)):
             yield Sentence(documented.strip().splitlines()[0])
+
+
+def _aliases(tree: ast.Module) -> dict[str, str]:
+    """Give the names under which a module knows Django's functions, such as `lazy` for `gettext_lazy`."""
+    return {
+        one.asname: one.name
+        for node in ast.walk(tree)
+        if isinstance(node, ast.ImportFrom) and node.module == "django.utils.translation"
+        for one in node.names
+        if one.asname
+    }
 
 
 def of_template(source: str, origin: str) -> Iterator[Sentence]:
