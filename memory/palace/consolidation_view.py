@@ -9,7 +9,7 @@ from typing import Any, Final
 from uuid import UUID
 
 from django.utils.translation import gettext as _
-from django.utils.translation import ngettext
+from django.utils.translation import ngettext, pgettext
 
 from memory.palace import consolidation_words as words
 from memory.palace.dates import Moment, moment, optional_moment, relative
@@ -194,7 +194,7 @@ def _numbers(run: Mapping[str, Any]) -> tuple[tuple[str, str], ...]:
     """Give the numbers of a run with their names, without those that are nothing."""
     found: list[tuple[str, int | None, Callable[[int], str]]] = [
         (_("memories read"), run["rows_seen"], str),
-        (_("read"), run["bytes_seen"], size),
+        (pgettext("amount", "read"), run["bytes_seen"], size),
         (_("left out"), run["bytes_skipped"], size),
         (_("batches"), run["batches"], str),
         (_("memories left for the next run"), run["backlog_rows"], str),

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import IO, Any, Final
 
 from django.utils.translation import gettext as _
-from django.utils.translation import gettext_lazy
+from django.utils.translation import gettext_lazy, pgettext
 
 from memory.palace.presenters import label
 from memory.services.actors import Actor
@@ -77,7 +77,7 @@ def take_over(
             restore_snapshot(actor=actor, file=file, passphrase=passphrase, mode=mode, settings=settings),
         )
     if start.startswith(ZIP):
-        return _whole(_("archive"), import_archive(actor=actor, file=file, mode=mode, settings=settings))
+        return _whole(pgettext("noun", "archive"), import_archive(actor=actor, file=file, mode=mode, settings=settings))
     return _export(import_document(actor=actor, document=object_of(file.read(most), most=most)))
 
 
