@@ -31,4 +31,4 @@ def look(page: Page, name: str, *, scheme: str, size: str) -> None:
         if finding["impact"] in GRAVE
         for node in finding["nodes"]
     ]
-    assert grave == [], name
+    assert grave == [], f"{name}: {grave}"

@@ -46,11 +46,11 @@ def test_the_pages_of_the_frame(
     visitor.get_by_text("Choose a file.").wait_for()
     look(visitor, "transfer-wrong", scheme=scheme, size=size)
     document = {"memories": [{"content": "A tram ride through Alfama."}, {"content": " "}, {"content": 5}]}
-    visitor.get_by_label("File").set_input_files(
+    visitor.get_by_label("File", exact=True).set_input_files(
         {"name": "loci.json", "mimeType": "application/json", "buffer": json.dumps(document).encode()}
     )
     visitor.get_by_role("button", name="Import").click()
-    visitor.get_by_text("Not taken over").wait_for()
+    visitor.get_by_role("heading", name="Not taken over").wait_for()
     look(visitor, "transfer-taken", scheme=scheme, size=size)
     if size == "narrow":
         visitor.goto("/")

@@ -180,7 +180,7 @@ def test_a_day_is_set_and_said_in_words(graph: Page, drawn: Any) -> None:
     expect(graph.get_by_text("What is known now.")).to_be_visible()
     graph.locator("#graph_known_on").fill("2001-02-03")
     graph.get_by_role("button", name="Apply").click()
-    expect(graph.get_by_text("What was known on February 3, 2001")).to_be_visible()
+    expect(graph.get_by_text("What was known on Feb. 3, 2001")).to_be_visible()
     expect(graph.get_by_role("heading", name="Nothing is there")).to_be_visible()
     graph.get_by_role("link", name="Back to now").click()
     expect(graph.get_by_text("What is known now.")).to_be_visible()
