@@ -89,7 +89,7 @@ def _paths(actor: Actor, space_id: int) -> list[str]:
     large = reverse("admin:memory_memory_changelist")
     with owner_scope(actor.owner_id):
         one: UUID = Memory.objects.order_by("-created_at", "-id").values_list("pk", flat=True)[0]
-    asked = ("p=100", "tier__exact=episodic", "category__exact=general", "status__exact=archived", f"q={one}", "q=word")
+    asked = ("p=100", "tier__exact=episodic", "category=general", "status__exact=archived", f"q={one}", "q=word")
     paths += [f"{large}?{query}" for query in asked]
     paths += [reverse(f"admin:memory_memory_{page}", args=[one]) for page in ("change", "history")]
     return paths

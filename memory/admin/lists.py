@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any, Final, cast
 from uuid import UUID
 
@@ -147,6 +147,29 @@ class AgentFilter(SimpleListFilter):
             return queryset.filter(agent=None)
         one = uuid_in(value)
         return queryset.filter(agent_id=one) if one else queryset.none()
+
+
+def word_filter(column: str, label: Any, words: Sequence[tuple[str, Any]]) -> type[SimpleListFilter]:
+    """Make a filter by the words of a vocabulary that the column itself does not name; no row is read for it.
+
+    Args:
+        column: which.
+        label: what people call it.
+        words: the words as they are stored and as people read them.
+    """
+
+    class Words(SimpleListFilter):
+        title = label
+        parameter_name = column
+
+        def lookups(self, request: HttpRequest, model_admin: Any) -> list[tuple[str, str]]:
+            return [(word, str(shown)) for word, shown in words]
+
+        def queryset(self, request: HttpRequest, queryset: QuerySet[Any]) -> QuerySet[Any]:
+            value = self.value()
+            return queryset if value is None else queryset.filter(**{column: value})
+
+    return Words
 
 
 def presence_filter(column: str, label: Any, *, there: Any, missing: Any) -> type[SimpleListFilter]:

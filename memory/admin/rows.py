@@ -216,7 +216,9 @@ class RowsAdmin(ModelAdmin):  # type: ignore[type-arg]
             ]
             if self.owned:
                 record_rows(actor=actor, count=len(lines), at=now())
-        return render(request, "admin/rows/list.html", {**self._frame(request), **_list_context(self, cl, lines)})
+            # The choices of some filters are read from the rows, as late as they are listed.
+            context = {**self._frame(request), **_list_context(self, cl, lines)}
+        return render(request, "admin/rows/list.html", context)
 
     def change_view(
         self, request: HttpRequest, object_id: str, form_url: str = "", extra_context: Any = None

@@ -74,7 +74,7 @@ class Near:
 
 
 def space_standing(*, actor: Actor, space_id: int) -> SpaceStanding:
-    """Tell how a space stands for the actor's owner; counts rows, about 50 ms for 100,000 memories.
+    """Tell how a space stands for the actor's owner, by counting its rows.
 
     Raises:
         NotFound: `space.unknown`.

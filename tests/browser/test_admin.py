@@ -31,6 +31,7 @@ def choose(page: Page, name: str) -> None:
     page.get_by_text("You look at another owner").wait_for()
 
 
+@pytest.mark.django_db(transaction=True, databases=["default", "schema"])
 def test_another_owner_is_purged_from_click_to_receipt(
     palace: Page, chief: Actor, mallory: Actor, watch: Watch
 ) -> None:
@@ -69,6 +70,9 @@ def test_memories_are_searched_ticked_and_archived(palace: Page, chief: Actor, w
     palace.get_by_text("Archive: done for 3 rows.").wait_for()
     with owner_scope(chief.owner_id):
         assert set(Memory.objects.filter(pk__in=ids).values_list("status", flat=True)) == {Status.ARCHIVED}
+    # Words are found in live memories only, so nothing is left of what was searched for.
+    palace.get_by_text("There is nothing here.").wait_for()
+    palace.goto("/admin/memory/memory/?status__exact=archived")
     palace.get_by_role("link", name="Open").first.click()
     palace.get_by_role("button", name="Restore").click()
     palace.get_by_text("Restore: done for 1 row.").wait_for()
@@ -155,7 +159,7 @@ def test_how_the_pages_look(
     visit("row", f"/admin/memory/memory/{furnished['personal']}/change/")
     visit("review", "/admin/review/")
     visit("space", f"/admin/spaces/{space.pk}/")
-    visitor.get_by_label("Question").fill("invoices")
+    visitor.get_by_role("textbox", name="Question").fill("invoices")
     visitor.get_by_role("button", name="Ask").click()
     visitor.get_by_role("columnheader", name="Distance").wait_for()
     look(visitor, "admin-space-asked", scheme=scheme, size=size)
@@ -166,6 +170,9 @@ def test_how_the_pages_look(
     visitor.get_by_role("button", name="Give a new text key").click()
     visitor.get_by_text("Type your password.").wait_for()
     look(visitor, "admin-keys-refused", scheme=scheme, size=size)
+    # The browser reports that the form was refused, which it was.
+    assert [one for one in watch.complaints if "status of 422" not in one] == []
+    watch.complaints.clear()
     visitor.goto("/admin/owners/")
     look(visitor, "admin-owners", scheme=scheme, size=size)
     visitor.get_by_role("button", name="Choose mallory").click()

@@ -11,7 +11,7 @@ from django.utils.translation import gettext_lazy as _
 
 from memory.admin import columns
 from memory.admin.access import actor_of
-from memory.admin.lists import AgentFilter, by_label, by_words, presence_filter, uuid_in
+from memory.admin.lists import AgentFilter, by_label, by_words, presence_filter, uuid_in, word_filter
 from memory.admin.models import parts
 from memory.admin.owner_choice import require_same
 from memory.admin.row_actions import RowAction
@@ -40,7 +40,7 @@ from memory.models import (
     TokenVectors,
 )
 from memory.palace.errors import problem_of
-from memory.palace.presenters import label
+from memory.palace.presenters import CATEGORY_CHOICES, label
 from memory.services.consolidation.failures import retry_failure
 from memory.services.retirement import archive_memory, delete_memory, restore_memory
 from memory.services.revealing import ASKED, REASONS, reveal
@@ -72,7 +72,7 @@ class MemoryAdmin(RowsAdmin):
         "status",
         "tier",
         "kind",
-        "category",
+        word_filter("category", _("category"), CATEGORY_CHOICES),
         "visibility",
         AgentFilter,
         ("created_at", DateFieldListFilter),
@@ -80,7 +80,7 @@ class MemoryAdmin(RowsAdmin):
     id_columns = ("pk", "session_id", "agent_id")
     digest_column = "content_hash"
     search = staticmethod(by_words)
-    search_help = _("An id of a memory, conversation or agent, a content hash, or whole words.")
+    search_help = _("An id of a memory, conversation or agent, a content hash, or whole words of live memories.")
     read_as = "memory"
     row_actions = (
         RowAction(

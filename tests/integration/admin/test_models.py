@@ -33,6 +33,7 @@ from memory.services.changes import change_memory
 from memory.services.drafts import Draft
 from memory.services.graph.entities import EntityDraft, merge_entity
 from memory.services.remember import remember
+from memory.services.retirement import archive_memory
 from memory.services.turns import TurnDraft, ingest_turns
 from tests.integration.palace.conftest import client_of
 from tests.integration.purge.everything import fill_everything
@@ -101,6 +102,29 @@ def test_django_keeps_no_log_of_what_was_shown_or_done(staff: Client, boss: Acto
         assert Memory.objects.get(pk=one).status == Status.ARCHIVED
     history = staff.get(reverse("admin:memory_memory_history", args=[one])).content.decode()
     assert "archive: memory" in history
+
+
+def test_memories_are_filtered_by_every_category(staff: Client, boss: Actor) -> None:
+    for category in ("goal", "technical"):
+        remember(actor=boss, draft=Draft(text=f"A note of the category {category}.", category=category))
+    address = reverse("admin:memory_memory_changelist")
+    offered = staff.get(address).content.decode()
+    assert all(f"?category={category}" in offered for category in ("general", "goal", "technical"))
+    html = staff.get(address, {"category": "goal"}).content.decode()
+    assert "the category goal" in html
+    assert "the category technical" not in html
+    assert "There is nothing here." in staff.get(address, {"category": "unheard of"}).content.decode()
+
+
+def test_words_find_live_memories_only(staff: Client, boss: Actor) -> None:
+    one = remember(actor=boss, draft=Draft(text="The tide turns at noon.")).memory_id
+    address = reverse("admin:memory_memory_changelist")
+    assert "The tide turns" in staff.get(address, {"q": "tide"}).content.decode()
+    archive_memory(actor=boss, memory_id=one)
+    html = staff.get(address, {"q": "tide"}).content.decode()
+    assert "The tide turns" not in html
+    assert "whole words of live memories" in html
+    assert "The tide turns" in staff.get(address, {"q": str(one)}).content.decode()
 
 
 def test_every_list_and_every_page_of_a_row_is_drawn(staff: Client, boss: Actor, make_agent: Any) -> None:
