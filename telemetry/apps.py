@@ -142,6 +142,12 @@ def _open_pages() -> None:
     add_section(Section(_("Telemetry"), "telemetry:index", namespace="telemetry", group="agents"))
     meaning = _("What your agents are asked, and whether a part of them fits.")
     add_page(AdminPage(_("Coverage"), "telemetry-admin:coverage", meaning))
+    for page in (
+        AdminPage(_("Costs"), "telemetry:costs", _("What models cost, of your own owner, in the palace.")),
+        AdminPage(_("Health"), "telemetry:health", _("How this installation and your own memory are, in the palace.")),
+        AdminPage(_("Recall"), "telemetry:recall", _("How well recall finds, of your own owner, in the palace.")),
+    ):
+        add_page(page)
 
     def last_days(actor: Actor) -> Sequence[tuple[Any, Any]]:
         from telemetry.admin.panels import last_days
