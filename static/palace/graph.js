@@ -346,8 +346,9 @@ class Picture {
   }
 
   leave() {
-    this.choose(null);
+    // The list chooses what gets the focus in it, so this comes first.
     (this.list?.querySelector("a") ?? this.stage).focus();
+    this.choose(null);
   }
 }
 

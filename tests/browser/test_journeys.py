@@ -45,10 +45,12 @@ def test_log_in_look_round_and_leave(page: Page, alice: Actor, watch: Watch) -> 
 def test_remember_then_find_while_typing(palace: Page, alice: Actor, watch: Watch) -> None:
     palace.goto("/remember/")
     palace.get_by_label("What shall I remember?").fill("The lighthouse of Cabo da Roca is the westernmost point.")
-    palace.get_by_label("Category").select_option("fact")
+    palace.get_by_label("Category", exact=True).select_option("fact")
     palace.get_by_label("Importance").fill("8")
+    watch.wait_until_quiet(palace)
     palace.get_by_role("button", name="Save memory").click()
     expect(palace.get_by_text("I remember this now")).to_be_visible()
+    watch.wait_until_quiet(palace)
     palace.get_by_role("link", name="Recall", exact=True).click()
     search_box(palace).press_sequentially("lighthouses", delay=20)
     hit = palace.locator(".hit").first

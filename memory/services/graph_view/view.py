@@ -47,7 +47,7 @@ class GraphView:
     Attributes:
         seeds: what it starts from.
         times: the moments that were asked for.
-        things: what counts most first.
+        things: what counts most first; what words found before that, the best match first.
         links: the strongest first.
         labels: the words of relations by the hash of their label.
         communities: the titles of the communities that occur, by number.
@@ -74,6 +74,8 @@ class GraphView:
 
 def graph_view(*, actor: Actor, request: ViewRequest) -> GraphView:
     """Show what is around a seed: memories and entities by what they count, and the strongest links between them.
+
+    What words found comes before the rest, the best match first.
 
     Hubs and frontiers are bounded, so the number of statements and of rows does not grow with the graph; counting
     what is not shown reads the links of what is shown.
@@ -113,6 +115,8 @@ def _read(*, actor: Actor, request: ViewRequest, times: Times, found: Seeds | No
             sight=sight,
         )
         chosen = _of_layer(things(walked.memories, walked.entities, sight=sight), request.layer, seeds)
+        if seeds.sort == "words":
+            chosen = _found_first(chosen, seeds)
         memories = [one.id for one in chosen if one.is_memory]
         entities = [one.id for one in chosen if not one.is_memory]
         links = joins(memories, entities, sight=sight)
@@ -148,6 +152,12 @@ def _of_layer(found: list[Thing], layer: str, seeds: Seeds) -> list[Thing]:
         return found
     started = {*seeds.memories, *seeds.entities} if seeds.sort in ("memory", "entity") else set()
     return [one for one in found if one.is_memory == (layer == "memories") or one.id in started]
+
+
+def _found_first(chosen: list[Thing], seeds: Seeds) -> list[Thing]:
+    """Put what words found before what is around it, the best match first."""
+    ranks = {one: rank for rank, one in enumerate((*seeds.memories, *seeds.entities))}
+    return sorted(chosen, key=lambda one: ranks.get(one.id, len(ranks)))
 
 
 def _count_more(chosen: Sequence[Thing], links: Sequence[Join], near: dict[UUID, int]) -> None:

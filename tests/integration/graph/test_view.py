@@ -152,6 +152,12 @@ def test_words_find_memories_and_names(alice: Actor) -> None:
     assert names(view(alice, query="kiln")) == {"The kiln fires at 1200 degr…", "Kiln master"}
 
 
+def test_the_best_match_of_words_stands_before_what_counts_more(alice: Actor) -> None:
+    keys = memory(alice, "Anna keeps the keys of the studio.", importance=1.0)
+    kiln = memory(alice, "Melanie fires the kiln on Thursdays.", importance=0.1)
+    assert [one.id for one in view(alice, query="kiln").things] == [kiln, keys]
+
+
 @pytest.mark.parametrize(
     ("asked", "code"),
     [
