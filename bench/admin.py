@@ -14,10 +14,11 @@ from django.test import Client
 from django.test.utils import CaptureQueriesContext, override_settings
 from django.urls import reverse
 
+from bench.database import new_owner
 from bench.synthetic import Generator, build_index, open_space, populate
 from memory.admin.site import site
 from memory.errors import InvalidInput
-from memory.models import Memory, Owner, User, owner_scope
+from memory.models import Memory, User, owner_scope
 from memory.services.actors import Actor
 
 MOST: Final = 1_000_000
@@ -55,12 +56,14 @@ def measure(*, memories: int, tell: Callable[[str], None]) -> dict[str, Any]:
         raise InvalidInput(f"memories is a number from 1 to {MOST}.", code="bench.range")
     generator = Generator()
     space = open_space()
-    actor = populate(generator, space, memories).actor
+    user = User.objects.create_user(f"bench-{secrets.token_hex(4)}", is_staff=True, is_superuser=True)
+    actor = populate(generator, space, memories, actor=new_owner(user)).actor
     build_index(space)
     tell(f"{memories} memories stored, index built")
     # The pages are asked for as the server is asked, but for the host and the middleware of real connections.
     with override_settings(ALLOWED_HOSTS=["testserver"], SECURE_SSL_REDIRECT=False):
-        client = _staff(actor)
+        client = Client()
+        client.force_login(user)
         figures = [_timed(client, path) for path in _paths(actor, space.pk)]
     figures.sort(key=lambda one: one["ms"], reverse=True)
     return {
@@ -70,14 +73,6 @@ def measure(*, memories: int, tell: Callable[[str], None]) -> dict[str, Any]:
         "most_queries": max(one["queries"] for one in figures),
         "slowest": figures[:SLOWEST],
     }
-
-
-def _staff(actor: Actor) -> Client:
-    user = User.objects.create_user(f"bench-{secrets.token_hex(4)}", is_staff=True, is_superuser=True)
-    Owner.objects.filter(pk=actor.owner_id).update(user=user)
-    client = Client()
-    client.force_login(user)
-    return client
 
 
 def _paths(actor: Actor, space_id: int) -> list[str]:
