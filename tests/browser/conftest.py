@@ -32,6 +32,9 @@ QUIET = [
     "--no-first-run",
 ]
 WAIT_MS = 10_000
+# What htmx says of a request that a newer one of the same field replaced, as the page asks it to. Of one that failed it
+# says `htmx:sendError` or `htmx:timeout` as well.
+REPLACED = ("htmx:afterRequest", "htmx:sendAbort")
 # Longer than every delay after which a field sends what was typed.
 QUIET_S = 0.4
 
@@ -92,7 +95,7 @@ class Watch:
         self.last_sign = time.monotonic()
 
     def _console(self, message: ConsoleMessage) -> None:
-        if message.type in ("error", "warning"):
+        if message.type in ("error", "warning") and not message.text.startswith(REPLACED):
             self.complaints.append(f"{message.type}: {message.text}")
 
 
