@@ -6,7 +6,7 @@ import re
 from typing import Any
 
 import pytest
-from playwright.sync_api import Page, expect
+from playwright.sync_api import Page, Route, expect
 
 from memory.services.actors import Actor
 from memory.services.saved_searches import list_saved_searches, save_search
@@ -140,6 +140,7 @@ def test_all_keys_are_listed_and_the_focus_comes_back(palace: Page, furnished: d
 
 def test_escape_brings_the_former_view_back(palace: Page, furnished: dict[str, str], watch: Watch) -> None:
     palace.goto("/?q=marathon")
+    search_box(palace).press("End")
     search_box(palace).press_sequentially(" invoices", delay=10)
     expect(palace).to_have_url(re.compile(r"\?q=marathon\+invoices$"))
     palace.keyboard.press("Escape")
@@ -152,8 +153,12 @@ def test_escape_brings_the_former_view_back(palace: Page, furnished: dict[str, s
 
 def test_a_slow_answer_shows_that_it_is_waited_for(palace: Page, furnished: dict[str, str]) -> None:
     palace.goto("/?q=lisbon")
-    held: list[Any] = []
-    palace.route("**/?q=marathon*", held.append)
+    held: list[Route] = []
+
+    def hold(route: Route) -> None:
+        held.append(route)
+
+    palace.route("**/?q=marathon*", hold)
     search_box(palace).fill("marathon")
     expect(palace.locator(".waiting")).to_be_visible()
     expect(palace.locator(".waiting")).to_have_css("opacity", "1")
