@@ -116,7 +116,9 @@ class RelationAdmin(RowsAdmin):
     list_select_related = ("source", "target")
     list_filter = (
         presence_filter("valid_until", _("state"), there=_("ended"), missing=pgettext_lazy("state", "open")),
-        presence_filter("retracted_at", pgettext_lazy("column", "belief"), there=_("taken back"), missing=_("believed")),
+        presence_filter(
+            "retracted_at", pgettext_lazy("column", "belief"), there=_("taken back"), missing=_("believed")
+        ),
         ("recorded_at", DateFieldListFilter),
     )
     id_columns = ("pk", "source_id", "target_id")
