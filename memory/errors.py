@@ -53,13 +53,6 @@ class InvalidInput(LociError):
         super().__init__(message, code=code, **details)
 
 
-class MalformedBodyError(LociError):
-    """The body is not the JSON that was expected."""
-
-    code = "json.malformed"
-    status = 400
-
-
 class InvalidScope(InvalidInput):
     """The scope is not one that can be used. Leave it out to use the key's default scope."""
 

@@ -1,7 +1,6 @@
 """The models, one file for each group of tables."""
 
-from memory.models.agent import Agent, AgentGroup, AgentKey, AgentSettings, GroupMembership
-from memory.models.agent_file import AgentFile, AgentFileVersion, FileChange, MediaType
+from memory.models.agent import Agent, AgentGroup, AgentKey, GroupMembership
 from memory.models.audit import AuditEvent, AuditSeal, MemoryRead, RetiredAuditEvent, RetiredAuditSeal
 from memory.models.bus import BusMessage
 from memory.models.communities import Community, CommunityState
@@ -39,7 +38,6 @@ from memory.models.index import (
     TokenVectors,
 )
 from memory.models.knowledge import MemoryClaim, Reflection, Skill, SkillDependency, SkillOrigin, SkillState
-from memory.models.layout import GraphLayout, GraphPosition
 from memory.models.memory import Memory
 from memory.models.merges import EntitiesApart, EntityMerge
 from memory.models.outbound import OutboundRequest
@@ -47,7 +45,6 @@ from memory.models.owner import Owner, OwnerActivity, OwnerSettings, User
 from memory.models.purge import Purge, PurgeState, PurgeSubject
 from memory.models.requests import IdempotencyRecord, ProfileOverride, RecallRecord
 from memory.models.review import ReviewEvidence, ReviewItem, ReviewKind, ReviewState
-from memory.models.saved_search import SavedSearch
 from memory.models.session import Session
 from memory.models.tenancy import TenantModel, current_owner, owner_scope
 from memory.models.vocabulary import (
@@ -65,11 +62,8 @@ from memory.models.work import DueWork
 
 __all__ = [
     "Agent",
-    "AgentFile",
-    "AgentFileVersion",
     "AgentGroup",
     "AgentKey",
-    "AgentSettings",
     "AuditEvent",
     "AuditSeal",
     "BusMessage",
@@ -89,10 +83,7 @@ __all__ = [
     "EntityType",
     "EventParticipant",
     "ExtractionFailure",
-    "FileChange",
     "GraphEvidence",
-    "GraphLayout",
-    "GraphPosition",
     "GraphState",
     "GroupKind",
     "GroupMembership",
@@ -101,7 +92,6 @@ __all__ = [
     "LabelKind",
     "LexPosting",
     "LexStats",
-    "MediaType",
     "Memory",
     "MemoryAccess",
     "MemoryClaim",
@@ -135,7 +125,6 @@ __all__ = [
     "Role",
     "RunState",
     "RunTrigger",
-    "SavedSearch",
     "Session",
     "Skill",
     "SkillDependency",

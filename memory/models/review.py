@@ -24,7 +24,6 @@ class ReviewKind(models.TextChoices):
     MERGE = "merge"
     CONTRADICTION = "contradiction"
     SKILL = "skill"
-    DISPUTE = "dispute"
 
 
 class ReviewState(models.TextChoices):

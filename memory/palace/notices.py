@@ -17,15 +17,13 @@ class Notice:
 
     Args:
         sentence: what is so.
-        page: the name of the address where something can be done about it; empty where none can.
+        page: the name of the address where something can be done about it.
         label: what the link there says.
-        name: by which scripts find it, where it comes and goes while a page is open.
     """
 
     sentence: str
-    page: str = ""
-    label: str = ""
-    name: str = ""
+    page: str
+    label: str
 
 
 Looking = Callable[[Actor], Notice | None]

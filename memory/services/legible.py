@@ -6,12 +6,11 @@ import logging
 from typing import Final
 
 from django.db import models
-from django.utils.translation import gettext_noop
 
 from memory.errors import KeysUnavailable
 
 # What people are shown instead.
-UNREADABLE: Final = gettext_noop("name cannot be read")
+UNREADABLE: Final = "name cannot be read"
 
 logger = logging.getLogger(__name__)
 

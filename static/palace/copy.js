@@ -1,14 +1,13 @@
-// Buttons that copy a command; where the clipboard is closed, the text is selected for copying by hand. What they say then
-// stands in `data-copied` and `data-selected` of the page's body.
+// Buttons that copy a command; where the clipboard is closed, the text is selected for copying by hand.
 
 async function copy(button, source) {
   const text = source.textContent;
   try {
     await navigator.clipboard.writeText(text);
-    button.textContent = document.body.dataset.copied;
+    button.textContent = "Copied";
   } catch {
     window.getSelection().selectAllChildren(source);
-    button.textContent = document.body.dataset.selected;
+    button.textContent = "Selected, press Ctrl+C";
   }
 }
 

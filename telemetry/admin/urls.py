@@ -4,9 +4,7 @@ from __future__ import annotations
 
 from django.urls import URLPattern, path
 
-from telemetry.admin import models, views
-
-__all__ = ["app_name", "models", "urlpatterns"]
+from telemetry.admin import views
 
 app_name = "telemetry-admin"
 urlpatterns: list[URLPattern] = [

@@ -3,12 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Final
-
-from django.utils.translation import gettext_lazy as _
-
-if TYPE_CHECKING:
-    from django_stubs_ext import StrOrPromise
+from typing import Final
 
 
 @dataclass(frozen=True, slots=True)
@@ -21,18 +16,18 @@ class Tab:
         further: names of other pages that are reached from it.
     """
 
-    label: StrOrPromise
+    label: str
     page: str
     further: frozenset[str] = frozenset()
 
 
 TABS: Final[tuple[Tab, ...]] = (
-    Tab(_("Coverage"), "telemetry:coverage", frozenset({"telemetry:requests", "telemetry:test-mode"})),
+    Tab("Coverage", "telemetry:coverage", frozenset({"telemetry:requests", "telemetry:test-mode"})),
     Tab(
-        _("Recall"),
+        "Recall",
         "telemetry:recall",
         frozenset({"telemetry:explain-recall", "telemetry:feedback", "telemetry:start-experiment"}),
     ),
-    Tab(_("Costs"), "telemetry:costs", frozenset({"telemetry:save-budget"})),
-    Tab(_("Health"), "telemetry:health"),
+    Tab("Costs", "telemetry:costs", frozenset({"telemetry:save-budget"})),
+    Tab("Health", "telemetry:health"),
 )

@@ -6,25 +6,17 @@ from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
 
 from memory.palace.access import is_partial, person_page
-from memory.palace.surroundings import MOST_FILTER_CHARACTERS, recent_cards, shown_until, surroundings
+from memory.palace.surroundings import MOST_FILTER_CHARACTERS, recent_cards, surroundings
 from memory.services.actors import Actor
 
 
 @person_page("GET", "HEAD")
 def page(request: HttpRequest, actor: Actor) -> HttpResponse:
-    """Show those of the newest memories that hold the word and are of the category."""
+    """Show those of the newest memories that hold the word."""
     word = request.GET.get("recent", "")[:MOST_FILTER_CHARACTERS]
-    category = request.GET.get("category", "")[:MOST_FILTER_CHARACTERS]
     if is_partial(request):
-        after = shown_until()
-        context = {
-            "recent": recent_cards(actor, word, category),
-            "recent_word": word,
-            "recent_category": category,
-            "recent_after": after,
-            "partial": True,
-        }
+        context = {"recent": recent_cards(actor, word), "recent_word": word, "partial": True}
         return render(request, "palace/parts/recent_list.html", context)
     context = surroundings(request, actor)
-    context |= {"recent": recent_cards(actor, word, category), "recent_word": word, "recent_category": category}
+    context |= {"recent": recent_cards(actor, word), "recent_word": word}
     return render(request, "palace/recent.html", context)

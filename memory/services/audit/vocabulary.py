@@ -18,7 +18,6 @@ VERBS: Final = frozenset(
         "demote",
         "deprecate",
         "disable",
-        "dispute",
         "enable",
         "erase",
         "export",
@@ -29,7 +28,6 @@ VERBS: Final = frozenset(
         "login_failed",
         "login_locked",
         "logout",
-        "look",
         "lose_source",
         "merge",
         "narrow",
@@ -62,10 +60,8 @@ OBJECTS: Final = frozenset(
         "archive",
         "budget",
         "bus_message",
-        "context",
         "entity",
         "experiment",
-        "file",
         "group",
         "key",
         "login",
@@ -99,10 +95,7 @@ READS: Final = frozenset(
         "events",
         "explanation",
         "facts",
-        "file",
-        "files",
         "graph_query",
-        "graph_view",
         "history",
         "memories",
         "memory",
@@ -116,8 +109,6 @@ READS: Final = frozenset(
         "relations",
         "review",
         "reviews",
-        "row",
-        "rows",
         "session",
         "sessions",
         "skill",
@@ -130,8 +121,6 @@ KINDS: Final = OBJECTS | READS
 # `unknown` is whoever has not shown to be the person, `replay` a purge that is done again after a restore.
 ACTORS: Final = frozenset({"operator", "person", "replay", "system", "unknown"})
 AGENT: Final = "agent:"
-# Staff that looks after another owner, under the pseudonym of its own.
-STAFF: Final = "staff:"
 
 
 def checked_verb(word: str) -> str:
@@ -154,13 +143,12 @@ def checked_actor(label: str) -> str:
     """Give an actor as events name it; raises InvalidInput `actor.invalid` for what none is named."""
     if label in ACTORS:
         return label
-    prefix = next((one for one in (AGENT, STAFF) if label.startswith(one)), None)
     try:
-        return f"{prefix}{UUID(label.removeprefix(prefix))}" if prefix else _no_actor()
+        return f"{AGENT}{UUID(label.removeprefix(AGENT))}" if label.startswith(AGENT) else _no_actor()
     except ValueError:
         return _no_actor()
 
 
 def _no_actor() -> str:
-    words = [*sorted(ACTORS), f"{AGENT}<id>", f"{STAFF}<id>"]
+    words = [*sorted(ACTORS), f"{AGENT}<id>"]
     raise InvalidInput(f"actor is one of {', '.join(words)}.", code="actor.invalid", field="actor", known=words)

@@ -1,1 +1,0 @@
-"""The pages of the admin that are no lists of rows."""

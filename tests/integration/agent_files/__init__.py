@@ -1,1 +1,0 @@
-"""Files that agents are made of."""
