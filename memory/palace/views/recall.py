@@ -6,6 +6,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any, Final
 from uuid import UUID
 
+from django.conf import settings
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
 
@@ -33,7 +34,7 @@ class Results:
     `state` is `start` (nothing asked), `empty` (nothing stored yet), `found`, `nothing`, `skip` and `unclear` (the
     question needs no search) or `problem`. `shown_for` is the other question that these results are for, and `meant`
     one that may have been meant. `recall_id` is that of a search which was meant and is kept, so that a person can say
-    whether it has helped.
+    whether it has helped, where this is counted.
     """
 
     state: str
@@ -125,7 +126,7 @@ def _shown(answer: Recalled, *, shown_for: str, kept: bool) -> Results:
         profile=answer.profile,
         considered=answer.considered,
         shown_for=shown_for,
-        recall_id=answer.recall_id if kept else None,
+        recall_id=answer.recall_id if kept and settings.TELEMETRY_ENABLED else None,
     )
 
 

@@ -23,6 +23,7 @@ class FeedbackView(LociView):
             rate="write",
             body=FeedbackSerializer,
             answers={200: FeedbackGivenSerializer, 201: FeedbackGivenSerializer},
+            problems=(409,),
         ),
         "DELETE": Action(
             id="take_back_feedback",

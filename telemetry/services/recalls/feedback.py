@@ -5,9 +5,10 @@ from __future__ import annotations
 from typing import Final
 from uuid import UUID
 
+from django.conf import settings
 from django.db import connection
 
-from memory.errors import InvalidInput, NotFound
+from memory.errors import Conflict, InvalidInput, NotFound
 from memory.ids import new_id
 from memory.models import Memory, RecallRecord, owner_scope
 from memory.services.actors import Actor, Permission
@@ -47,8 +48,14 @@ def give_feedback(
     Raises:
         NotFound: no such recall of this caller, or the memory is gone.
         InvalidInput: the memory is none of its hits; `feedback.not_a_hit`.
+        Conflict: `telemetry.disabled`, telemetry is switched off on this server, so that no report would count it.
         PermissionRefused: the actor may not write telemetry.
     """
+    if not settings.TELEMETRY_ENABLED:
+        raise Conflict(
+            "Telemetry is switched off on this server (TELEMETRY_ENABLED=false). Nothing was noted.",
+            code="telemetry.disabled",
+        )
     with owner_scope(actor.owner_id):
         rank = _rank(_record(actor, recall_id), memory_id)
         # Locked, so that it is not erased before what is said of it stands.

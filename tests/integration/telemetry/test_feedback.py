@@ -11,13 +11,14 @@ from uuid import UUID
 
 import pytest
 from django.db import connection
+from pytest_django import Settings
 
 from memory.errors import NotFound
 from memory.models import Memory, RecallRecord, owner_scope
 from memory.services.clock import now
 from telemetry.models import RecallFeedback
 from telemetry.services.recalls.feedback import give_feedback, take_back_feedback
-from tests.integration.api.conftest import Client
+from tests.integration.api.conftest import Client, problem
 from tests.integration.telemetry.recalls import fill
 
 
@@ -78,6 +79,20 @@ def test_an_erased_memory_takes_no_feedback(agent: Client, recalled: tuple[str, 
         Memory.objects.filter(pk=hits[0]).delete()
     assert kept(agent) == []
     assert agent.json("post", f"/recalls/{recall_id}/feedback", {"helpful": True, "memory": hits[0]}).status_code == 404
+
+
+def test_with_telemetry_off_nothing_is_noted_and_nobody_is_asked(
+    agent: Client, woman: Client, recalled: tuple[str, list[str]], settings: Settings
+) -> None:
+    recall_id, _ = recalled
+    asked = woman.get("/", {"q": "billing service", "go": ""}).content.decode()
+    settings.TELEMETRY_ENABLED = False
+    answer = agent.json("post", f"/recalls/{recall_id}/feedback", {"helpful": True})
+    problem(answer, 409, "telemetry.disabled")
+    assert kept(agent) == []
+    unasked = woman.get("/", {"q": "billing service", "go": ""}).content.decode()
+    assert "This helped" in asked
+    assert "This helped" not in unasked
 
 
 def test_an_old_recall_takes_no_feedback(agent: Client, recalled: tuple[str, list[str]]) -> None:
