@@ -179,9 +179,9 @@ def refuses_bad_data(ctx: Any, response: Any, case: Any) -> bool | None:
     operation_id = case.operation.definition.raw["operationId"]
     if operation_id in BY_ITEM and response.json().get(BY_ITEM[operation_id]):
         return None
-    if operation_id == "import_memories" and isinstance(case.body, dict) and "format" not in case.body:
-        if isinstance(case.body.get("memories"), list):
-            return None
+    is_engram = operation_id == "import_memories" and isinstance(case.body, dict) and "format" not in case.body
+    if is_engram and isinstance(case.body.get("memories"), list):
+        return None
     return negative_data_rejection(ctx, response, case)
 
 
