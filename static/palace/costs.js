@@ -30,10 +30,11 @@ async function look() {
   }
 }
 
-// The page as it would be shown now. What cannot be had is nothing to complain of: it is asked for again with the next
-// news, of which there is some whenever the server is back.
+// The page as it would be shown now. Its address is its own, since that of a refused form only takes forms. What cannot be
+// had is nothing to complain of: it is asked for again with the next news, of which there is some whenever the server is
+// back.
 async function page() {
-  const answer = await fetch(news().href).catch(() => null);
+  const answer = await fetch(document.getElementById("costs").dataset.address).catch(() => null);
   if (!answer?.ok) return null;
   const made = new DOMParser().parseFromString(await answer.text(), "text/html");
   return made.getElementById("costs") && made;

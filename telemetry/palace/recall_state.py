@@ -11,9 +11,10 @@ from django.http import QueryDict
 from django.urls import reverse
 
 from memory.errors import NotFound
-from telemetry.services.recalls.report import DAYS, QualityRequest
+from telemetry.services.asked import days_of
+from telemetry.services.recalls.report import DAYS, MOST_DAYS, QualityRequest
 
-WINDOWS: Final = (1, 7, 15, 30)
+WINDOWS: Final = (1, 7, 14, 30)
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,12 +42,13 @@ class RecallsState:
         return [(days, replace(self, days=str(days)).address, days == chosen) for days in WINDOWS]
 
     def request(self) -> QualityRequest:
-        """Make the request of the report; the usual window stands for days that are not offered.
+        """Make the request of the report.
 
         Raises:
+            InvalidInput: the days are no whole number, or more than rows are kept for.
             NotFound: the agent is no id.
         """
-        days = int(self.days) if self.days in {str(days) for days in WINDOWS} else DAYS
+        days = days_of(self.days or str(DAYS), most=MOST_DAYS)
         return QualityRequest(days=days, agent=_agent(self.agent), profile=self.profile or None)
 
 

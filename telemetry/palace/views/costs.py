@@ -20,12 +20,13 @@ from memory.services.actors import Actor
 from memory.services.agents import list_agents
 from telemetry.palace.costs_forms import BudgetForm
 from telemetry.palace.costs_view import KINDS, PERIODS, budget_rows, cost_rows, money, numbers, trend, warnings
+from telemetry.palace.forms_of_pages import form_of
 from telemetry.palace.frame import frame
+from telemetry.services.asked import days_of
 from telemetry.services.costs.budgets import remove_budget, set_budget
-from telemetry.services.costs.report import UsageRequest, usage_report
+from telemetry.services.costs.report import DAYS, MOST_DAYS, UsageRequest, usage_report
 
 WINDOWS: Final = (7, 30, 90, 365)
-DEFAULT: Final = 30
 GROUPS: Final = {"component": "Part of Loci", "agent": "Agent", "model": "Model", "kind": "Kind of model"}
 """What the tables below the trend are grouped by, and their titles."""
 LABELS: Final = {"kind": KINDS}
@@ -37,7 +38,7 @@ def page(request: HttpRequest, actor: Actor) -> HttpResponse:
     return _page(request, actor)
 
 
-@person_page("POST")
+@form_of("telemetry:costs")
 def save_budget(request: HttpRequest, actor: Actor) -> HttpResponse:
     """Set a budget."""
     form = _form(_agents(actor), request.POST)
@@ -53,7 +54,7 @@ def save_budget(request: HttpRequest, actor: Actor) -> HttpResponse:
     return _page(request, actor, form, status=422)
 
 
-@person_page("POST")
+@form_of("telemetry:costs")
 def drop_budget(request: HttpRequest, actor: Actor) -> HttpResponse:
     """Remove a budget."""
     version = request.POST.get("version", "")
@@ -84,13 +85,13 @@ def _form(agents: Sequence[tuple[UUID, str]], data: Any = None) -> BudgetForm:
 
 
 def _page(request: HttpRequest, actor: Actor, form: BudgetForm | None = None, *, status: int = 200) -> HttpResponse:
-    days = _window(request.GET.get("days", ""))
+    days = days_of(request.GET.get("days", "").strip() or str(DAYS), most=MOST_DAYS)
     report = usage_report(actor=actor, request=UsageRequest(days=days, by="day", also=tuple(GROUPS)))
     agents = _agents(actor)
     budgets = budget_rows(report.budgets, dict(agents))
     context = {
         "days": days,
-        "here": f"{reverse('telemetry:costs')}?days={days}",
+        "address": reverse("telemetry:costs"),
         "windows": WINDOWS,
         "report": report,
         "priced": bool(settings.MODEL_PRICES),
@@ -108,8 +109,3 @@ def _page(request: HttpRequest, actor: Actor, form: BudgetForm | None = None, *,
         **frame(request, actor),
     }
     return render(request, "telemetry/costs.html", context, status=status)
-
-
-def _window(text: str) -> int:
-    """Read the window; what is none of those offered is the usual one."""
-    return next((days for days in WINDOWS if str(days) == text), DEFAULT)

@@ -24,6 +24,7 @@ from memory.services.settings import change_settings
 from telemetry.models import RecallExperiment
 from telemetry.palace import recall_view
 from telemetry.palace.experiment_form import PROFILES, ExperimentForm
+from telemetry.palace.forms_of_pages import form_of
 from telemetry.palace.frame import frame
 from telemetry.palace.recall_state import state_of
 from telemetry.services.recalls.experiment_results import experiment_results
@@ -50,7 +51,7 @@ def page(request: HttpRequest, actor: Actor) -> HttpResponse:
     return _page(request, actor)
 
 
-@person_page("POST")
+@form_of("telemetry:recall")
 def start(request: HttpRequest, actor: Actor) -> HttpResponse:
     """Begin an experiment; where that cannot be, show the page again with what was typed."""
     form = ExperimentForm(request.POST, agents=list(_names(actor).items()))
@@ -66,7 +67,7 @@ def start(request: HttpRequest, actor: Actor) -> HttpResponse:
     return _page(request, actor, form, status=422)
 
 
-@person_page("POST")
+@form_of("telemetry:recall")
 def explain(request: HttpRequest, actor: Actor, recall_id: UUID) -> HttpResponse:
     """Do a recall once more and show the database's plans for it."""
     found = explain_recall(actor=actor, recall_id=recall_id)
@@ -78,7 +79,7 @@ def explain(request: HttpRequest, actor: Actor, recall_id: UUID) -> HttpResponse
     return render(request, "telemetry/recall/explained.html", context | frame(request, actor))
 
 
-@person_page("POST")
+@form_of("telemetry:recall")
 def end(request: HttpRequest, actor: Actor, experiment_id: UUID) -> HttpResponse:
     """End an experiment."""
     end_experiment(actor=actor, experiment_id=experiment_id)
@@ -86,7 +87,7 @@ def end(request: HttpRequest, actor: Actor, experiment_id: UUID) -> HttpResponse
     return _to_page()
 
 
-@person_page("POST")
+@form_of("telemetry:recall")
 def switch_tuner(request: HttpRequest, actor: Actor) -> HttpResponse:
     """Switch the tuner on or off."""
     on = request.POST.get("enabled") == "true"
@@ -95,7 +96,7 @@ def switch_tuner(request: HttpRequest, actor: Actor) -> HttpResponse:
     return _to_page()
 
 
-@person_page("POST")
+@form_of("telemetry:recall")
 def undo(request: HttpRequest, actor: Actor, change_id: UUID) -> HttpResponse:
     """Undo a change of the tuner."""
     change = undo_tuner_change(actor=actor, change_id=change_id)

@@ -114,10 +114,16 @@ class TestWhatItSays:
         assert "Today 1.50 USD" in said
         assert "the budget is used up" in said
 
-    def test_a_window_that_is_not_offered_is_the_usual_one(self, alice: Actor, palace: Client) -> None:
+    def test_the_window_stands_in_the_address(self, alice: Actor, palace: Client) -> None:
         model_called(call_for(alice, at=now() - timedelta(days=60)))
-        for query, found in (("?days=7", False), ("?days=90", True), ("?days=9999", False), ("?days=x", False)):
+        for query, found in (("", False), ("?days=", False), ("?days=7", False), ("?days=61", True)):
             assert ("memory_sleep" in look(palace, query)) is found
+
+    @pytest.mark.parametrize("days", ["none", "0", "401", "99999", "٣", "-1"])
+    def test_days_that_there_are_not_are_refused_with_a_sentence(self, palace: Client, days: str) -> None:
+        answer = palace.get(PAGE, {"days": days})
+        assert answer.status_code == 422
+        assert "days.out_of_range" in text_of(answer)
 
     def test_it_needs_no_script_or_style_of_its_own(self, alice: Actor, palace: Client) -> None:
         set_budget(actor=alice, draft=BudgetDraft(period="day", soft=1, hard=2))
@@ -187,6 +193,25 @@ class TestBudgets:
         assert re.search(rf'<a href="{PAGE}" aria-current="page">Costs</a>', page)
         assert "Soft limit, warn from here on (USD)" in page
         assert "autofocus" not in palace.get(PAGE).content.decode()
+
+    def test_a_refused_form_leads_to_addresses_of_the_page(self, palace: Client) -> None:
+        action = f"{PAGE}budget/?days=90"
+        assert f'action="{action}"' in palace.get(f"{PAGE}?days=90").content.decode()
+        page = palace.post(action, {"period": "day"}).content.decode()
+        assert f'id="costs" data-address="{PAGE}?days=90"' in page
+        assert f'<a href="{PAGE}?days=90" hidden>' in page
+        assert f'<a href="{PAGE}?days=7">7 days</a>' in page
+        assert 'href="?' not in page
+
+    @pytest.mark.parametrize("path", [f"{PAGE}budget/", f"{PAGE}budget/remove/"])
+    def test_the_address_of_a_form_leads_to_the_page(self, palace: Client, path: str) -> None:
+        for method in (palace.get, palace.head):
+            answer = method(path)
+            assert (answer.status_code, answer["Location"]) == (302, PAGE)
+        assert palace.get(f"{path}?days=7")["Location"] == f"{PAGE}?days=7"
+        assert palace.put(path).status_code == 405
+        login = Client().get(path)
+        assert (login.status_code, login["Location"]) == (302, f"/login/?next={path}")
 
     def test_an_agent_of_nobody_is_not_there(self, palace: Client) -> None:
         sent = {"period": "day", "agent": "nobody"}

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from datetime import timedelta
 from typing import Any
+from uuid import uuid4
 
 import pytest
 from django.conf import settings
@@ -64,7 +65,42 @@ def test_figures_histogram_drift_and_tables_are_shown(woman: Client, agent: Clie
     assert "to 75 ms: 40" in page
     assert "1 needed no search" in page
     assert "too few recalls" in shown(woman, f"{PAGE}?days=30")
-    assert f'<a href="{PAGE}?days=7" aria-current="true">' in shown(woman, f"{PAGE}?days=x")
+    assert f'<a href="{PAGE}?days=7" aria-current="true">' in page
+
+
+def test_days_are_offered_as_elsewhere_and_others_are_taken(woman: Client, agent: Client) -> None:
+    old = observe(agent.actor, at=now() - timedelta(days=14, hours=12))
+    page = shown(woman, f"{PAGE}?days=14")
+    assert f'<a href="{PAGE}?days=14" aria-current="true">14 days</a>' in page
+    assert "15 days" not in page
+    assert str(old) not in page
+    assert str(old) in shown(woman, f"{PAGE}?days=15")
+
+
+@pytest.mark.parametrize("days", ["x", "0", "31", "99999", "٣", "-1"])
+def test_days_that_there_are_not_are_refused_with_a_sentence(woman: Client, days: str) -> None:
+    answer = woman.get(f"{PAGE}?days={days}")
+    assert answer.status_code == 422
+    assert "days.out_of_range" in answer.content.decode()
+
+
+@pytest.mark.parametrize(
+    ("name", "ids"),
+    [("explain-recall", 1), ("start-experiment", 0), ("end-experiment", 1), ("switch-tuner", 0), ("undo-tuner", 1)],
+)
+def test_the_address_of_a_form_leads_to_the_page(woman: Client, name: str, ids: int) -> None:
+    path = reverse(f"telemetry:{name}", args=[uuid4() for _ in range(ids)])
+    for asked, expected in ((path, PAGE), (f"{path}?agent=x", f"{PAGE}?agent=x")):
+        answer = woman.get(asked)
+        assert (answer.status_code, answer["Location"]) == (302, expected)
+    assert woman.put(path).status_code == 405
+
+
+def test_a_refused_form_leads_to_addresses_of_the_page(woman: Client) -> None:
+    page = woman.post(reverse("telemetry:start-experiment"), {"label": ""}, format="multipart").content.decode()
+    assert f'<form class="filter" method="get" action="{PAGE}">' in page
+    assert f'<a href="{PAGE}?days=14">14 days</a>' in page
+    assert 'href="?' not in page
 
 
 def test_with_telemetry_off_the_page_says_so(woman: Client, monkeypatch: pytest.MonkeyPatch) -> None:
