@@ -16,6 +16,7 @@ from telemetry.palace.coverage_state import CoverageState
 from telemetry.services.coverage.parts import Bar, Cluster, CoverageReport, SpokeCoverage
 from telemetry.services.turns.events import ShownEvent
 
+NOTHING: Final = "–"
 OUTCOMES: Final = {"completed": "completed", "failed": "failed", "timeout": "timed out"}
 
 
@@ -192,6 +193,9 @@ def _trend(report: CoverageReport) -> dict[str, Any]:
 
 
 def _duration(milliseconds: int) -> str:
+    if not milliseconds:
+        # It was not told.
+        return NOTHING
     if milliseconds < 1000:
         return f"{milliseconds} ms"
     seconds = milliseconds / 1000

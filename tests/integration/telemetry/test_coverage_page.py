@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import io
 import re
 from collections.abc import Callable
 from typing import Any
 from urllib.parse import parse_qs, urlsplit
 
 import pytest
+from django.core.management import call_command
 from django.db import connection
 from django.test import Client
 from django.test.utils import CaptureQueriesContext
@@ -168,6 +170,16 @@ def test_personal_data_is_masked_everywhere(palace: Client, alice: Actor) -> Non
     for page in (html(answer), html(palace.get(links(answer)[0]))):
         assert "anna.silva" not in page
         assert "[EMAIL]" in page
+
+
+def test_a_duration_that_was_not_told_is_a_dash(palace: Client, alice: Actor) -> None:
+    for milliseconds in (0, 1, 2156):
+        tell(alice, "Translate this letter", matched_spoke="fallback", duration_ms=milliseconds)
+    requests = palace.get(links(palace.get(PAGE))[0])
+    assert [row["took"] for row in requests.context["rows"]] == ["2.2 s", "1 ms", "–"]
+    said = io.StringIO()
+    call_command("telemetry", "events", stdout=said)
+    assert re.findall("fallback  (.+)  Translate", said.getvalue()) == ["2156 ms", "1 ms", "–"]
 
 
 def test_a_row_that_does_not_open_spoils_no_page(palace: Client, alice: Actor) -> None:
