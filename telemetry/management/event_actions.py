@@ -99,7 +99,9 @@ def _standing(found: TelemetryStatus) -> list[str]:
 def _line(row: ShownEvent) -> str:
     request = UNREADABLE if row.request is None else " ".join(row.request.split())
     spoke = row.matched_spoke or UNREADABLE
-    return f"{row.occurred_at:%Y-%m-%d %H:%M:%S}  {row.outcome:9}  {spoke}  {row.duration_ms} ms  {request}"
+    # 0 stands for a duration that was not told.
+    took = f"{row.duration_ms} ms" if row.duration_ms else "–"
+    return f"{row.occurred_at:%Y-%m-%d %H:%M:%S}  {row.outcome:9}  {spoke}  {took}  {request}"
 
 
 def _take_state(parser: ArgumentParser) -> None:
