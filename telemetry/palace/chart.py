@@ -65,7 +65,6 @@ class Row:
     value: str
     top: int
     label_top: int
-    text_y: int
     bar_top: int
     width: str
     point_x: str
@@ -196,7 +195,6 @@ def _row(bar: Share, place: int) -> Row:
         value=bar.value,
         top=top,
         label_top=top + 1,
-        text_y=top + 15,
         bar_top=top + BAR_TOP,
         width=percent(bar.share),
         point_x=percent(min(bar.cumulative, 1.0)),

@@ -20,11 +20,13 @@ from telemetry.services.costs import spending
 from telemetry.services.costs.budgets import BudgetDraft, list_budgets, set_budget
 from telemetry.services.turns import test_mode as modes
 from tests.browser.conftest import Watch
+from tests.integration.telemetry.recalls import observe
 from tests.integration.telemetry.telling import tell, tell_a_week
 from tests.integration.telemetry.test_usage import call_for
 
 # How long a preview waits for the next keystroke.
 PREVIEW_DELAY_MS = 200
+GROUND = "getComputedStyle(document.body).backgroundColor"
 # How many lines a text takes.
 LINES = "it => { const r = document.createRange(); r.selectNodeContents(it); return r.getClientRects().length; }"
 
@@ -181,6 +183,46 @@ def test_costs_follow_a_budget_that_was_changed_elsewhere(palace: Page, alice: A
     assert watch.complaints == []
 
 
+def test_costs_are_followed_after_a_budget_was_refused(palace: Page, alice: Actor, watch: Watch) -> None:
+    palace.goto("/telemetry/costs/?days=7")
+    palace.get_by_text("Set a budget", exact=True).click()
+    palace.get_by_role("button", name="Set the budget").click()
+    expect(palace.get_by_text("A budget has a soft or a hard limit, or both.")).to_be_visible()
+    expect(palace).to_have_url(re.compile(r"/telemetry/costs/budget/\?days=7$"))
+    palace.locator("html[data-live=open]").wait_for()
+    set_budget(actor=alice, draft=BudgetDraft(period="month", hard=0))
+    expect(palace.get_by_text("All together, this month: the budget is used up.")).to_be_visible()
+    palace.get_by_role("status").get_by_role("link", name="Something has changed.").click()
+    expect(palace).to_have_url(re.compile(r"/telemetry/costs/\?days=7$"))
+    expect(palace.get_by_role("heading", name="All together, this month")).to_be_visible()
+    watch.wait_until_quiet(palace)
+    refused = "the server responded with a status of 422"
+    assert [complaint for complaint in watch.complaints if refused not in complaint] == []
+
+
+@pytest.mark.parametrize("width", [360, 1280])
+def test_numbers_beside_the_bars_cover_the_line(palace: Page, alice: Actor, width: int) -> None:
+    tell_a_week(alice)
+    palace.set_viewport_size({"width": width, "height": 800})
+    palace.goto("/telemetry/coverage/")
+    numbers = palace.locator("svg.chart .bar-value")
+    expect(numbers).to_have_count(3)
+    for number in numbers.all():
+        assert number.evaluate("it => it.scrollWidth <= it.closest('foreignObject').getBoundingClientRect().width")
+        assert number.evaluate("it => getComputedStyle(it).backgroundColor") == palace.evaluate(GROUND)
+    assert palace.locator(".cumulative ~ .ending .bar-value").count() == 3
+
+
+@pytest.mark.parametrize("width", [360, 1280])
+def test_the_id_of_a_slow_recall_is_in_sight(palace: Page, alice: Actor, width: int) -> None:
+    slow = observe(alice, seconds=0.9)
+    palace.set_viewport_size({"width": width, "height": 800})
+    palace.goto("/telemetry/recall/")
+    table = palace.get_by_role("table", name="The slowest recalls")
+    assert right_of(table.get_by_text(str(slow))) <= right_of(palace.locator(".wide-table").filter(has=table))
+    assert right_of(table.get_by_role("columnheader", name="When")) <= width
+
+
 def test_words_stay_whole_and_costs_in_sight(palace: Page, alice: Actor, make_agent: Any) -> None:
     User.objects.filter(owner__id=alice.owner_id).update(is_staff=True)
     model_called(call_for(alice, at=now()))
@@ -235,4 +277,5 @@ def test_a_budget_is_set_warned_of_and_removed(palace: Page, alice: Actor, setti
     palace.get_by_role("button", name="Remove the budget: All together, this month").click()
     expect(palace.get_by_text("The budget is removed.")).to_be_visible()
     expect(warning).to_have_count(0)
+    watch.wait_until_quiet(palace)
     assert list_budgets(actor=alice) == []
