@@ -8,7 +8,7 @@ from typing import Any, Final
 from drf_spectacular.utils import extend_schema_field
 from rest_framework import serializers
 
-from config.settings.prices import HIGHEST
+from config.settings.prices import HIGHEST, PLACES
 from memory.api.serializers.base import Query, Strict
 from memory.api.serializers.fields import Moment, Word
 from telemetry.api.csv_answers import form_field
@@ -33,13 +33,17 @@ WRITTEN: Final = re.compile(r"[0-9]{1,10}(\.[0-9]{1,6})?", re.ASCII)
 class Amount(serializers.Field[Any, Any, Any, Any]):
     """An amount of money, as a number or as its decimal digits; the services read it exactly."""
 
-    default_error_messages = {"invalid": "This has to be an amount, such as 12.50."}
+    default_error_messages = {
+        "invalid": "This has to be a number, or its decimal digits as a text.",
+        "budget.amount_invalid": f"This is an amount from 0 to {HIGHEST} with at most {PLACES} decimal places.",
+    }
 
     def to_internal_value(self, data: Any) -> Any:
         """Take a number that is not a truth value, or digits."""
-        number = isinstance(data, int | float) and not isinstance(data, bool)
-        if not number and not (isinstance(data, str) and WRITTEN.fullmatch(data)):
+        if isinstance(data, bool) or not isinstance(data, int | float | str):
             self.fail("invalid")
+        if isinstance(data, str) and not WRITTEN.fullmatch(data):
+            self.fail("budget.amount_invalid")
         return data
 
 

@@ -136,9 +136,10 @@ class TestBudgets:
             ({"soft": 2, "hard": 1}, "budget.order"),
             ({"hard": 1e12}, "budget.amount_invalid"),
             ({"hard": 0.1234567}, "budget.amount_invalid"),
-            ({"hard": "1e3"}, "field.type"),
-            ({"hard": "-1"}, "field.type"),
-            ({"hard": ""}, "field.type"),
+            ({"hard": "1e3"}, "budget.amount_invalid"),
+            ({"hard": "-1"}, "budget.amount_invalid"),
+            ({"hard": -1}, "budget.amount_invalid"),
+            ({"hard": ""}, "budget.amount_invalid"),
             ({"hard": True}, "field.type"),
             ({"hard": [1]}, "field.type"),
             ({"limit": 1}, "field.unknown"),
@@ -149,6 +150,12 @@ class TestBudgets:
         assert answer.status_code == 422
         assert codes(answer) == [expected]
         assert woman.json("get", "/telemetry/budgets").json() == {"items": []}
+
+    @pytest.mark.parametrize("amount", ["-1", -1, "much", "1000000001", 1_000_000_001, "0.1234567"])
+    def test_a_refused_amount_names_its_bounds(self, woman: Client, amount: Any) -> None:
+        detail = woman.json("put", "/telemetry/budgets/month", {"hard": amount}).json()["detail"]
+        assert detail.startswith("hard")
+        assert "an amount from 0 to 1000000000 with at most 6 decimal places." in detail
 
     def test_other_periods_and_agents_are_not_there(self, woman: Client, stranger: Client, agent: Client) -> None:
         assert code(woman.json("put", "/telemetry/budgets/week", {"hard": 1})) == "budget.not_found"
