@@ -179,12 +179,19 @@ class TestHealth:
         assert checks()["consolidation"] == {
             "name": "consolidation",
             "status": "degraded",
-            "detail": "The last run of 1 owners failed and is tried again.",
+            "detail": "The last run of 1 owner failed and is tried again.",
         }
 
     def test_vectors_that_wait(self, checks: Callable[[], Any], alice: Actor) -> None:
         DueWork.objects.create(owner_id=alice.owner_id, job=DueWork.VECTORS, due_at=now())
-        assert checks()["vectors"]["status"] == "degraded"
+        assert checks()["vectors"] == {
+            "name": "vectors", "status": "degraded", "detail": "Vectors of 1 owner are still to be made.",
+        }  # fmt: skip
+
+    def test_vectors_of_several_owners_that_wait(self, checks: Callable[[], Any], alice: Actor, mallory: Actor) -> None:
+        for one in (alice, mallory):
+            DueWork.objects.create(owner_id=one.owner_id, job=DueWork.VECTORS, due_at=now())
+        assert checks()["vectors"]["detail"] == "Vectors of 2 owners are still to be made."
 
     def test_vectors_of_another_model(self, checks: Callable[[], Any]) -> None:
         EmbeddingSpace.objects.create(provider="local", model="another", dimension=384, state=SpaceState.ACTIVE)
@@ -198,7 +205,7 @@ class TestHealth:
         remember(actor=alice, draft=Draft(text="Tea is fine."))
         found = checks()
         assert (found["vectors"]["status"], found["embedder"]["status"]) == ("ok", "ok")
-        assert "memories of 1 owners have no vector" in found["vectors"]["detail"]
+        assert "memories of 1 owner have no vector" in found["vectors"]["detail"]
 
     def test_a_vault_that_is_gone(
         self, checks: Callable[[], Any], make_owner: Callable[..., Actor], settings: Any, tmp_path: Path
