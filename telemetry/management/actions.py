@@ -25,11 +25,13 @@ class ActionSpec:
         help: what it does, a few words for `--help`.
         run: does it, for the operator acting for an owner; writes with `memory.management.answers.answer`.
         add_arguments: declares what it takes beside `--owner` and `--json`.
+        csv: where it also answers with a table, `--csv`: what that holds, for `--help`. It goes with no `--json`.
     """
 
     help: str
     run: Callable[[Actor, Options, Write], None]
     add_arguments: Callable[[ArgumentParser], None] = no_arguments
+    csv: str | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,6 +9,8 @@ from typing import Final
 from uuid import UUID
 
 from memory.errors import InvalidInput
+from memory.management.agents import agent_named
+from memory.services.actors import Actor
 from memory.text.limits import checked_moment
 
 MOST_DIGITS: Final = 9
@@ -21,6 +23,15 @@ def id_of(text: str) -> UUID:
         return UUID(text)
     except ValueError:
         raise ArgumentTypeError(f"{text[:SHOWN]!r} is no id.") from None
+
+
+def agent_id(actor: Actor, named: str | None) -> UUID | None:
+    """Give the id of the owner's agent that `--agent` names or gives the id of, None where it was left out.
+
+    Raises:
+        NotFound: `agent.unknown`; the message says what to type.
+    """
+    return None if named is None else agent_named(actor, named).pk
 
 
 def moment(text: str) -> datetime:

@@ -14,7 +14,7 @@ from memory.services.actors import Actor
 from memory.services.agents import list_agents
 from memory.services.legible import UNREADABLE, legible
 from telemetry.management.actions import ActionSpec, InstallationAction, Options, Write
-from telemetry.management.arguments import id_of, moment, up_to
+from telemetry.management.arguments import agent_id, moment, up_to
 from telemetry.models import BudgetPeriod
 from telemetry.services.costs.breakdown import GROUPS
 from telemetry.services.costs.budgets import BudgetDraft, BudgetUse, list_budgets, remove_budget, set_budget
@@ -46,13 +46,14 @@ def show_usage(options: Options, write: Write) -> None:
 
 def budgets(actor: Actor, options: Options, write: Write) -> None:
     """List an owner's budgets, after setting or removing one where a period is named."""
-    period, agent_id = options["period"], options["agent"]
-    if period is None and (options["remove"] or options["soft"] or options["hard"] or agent_id):
+    period, named = options["period"], options["agent"]
+    if period is None and (options["remove"] or options["soft"] or options["hard"] or named is not None):
         raise InvalidInput("Name the period too: day or month.", code="budget.period_invalid")
+    whose = agent_id(actor, named)
     if period is not None and options["remove"]:
-        remove_budget(actor=actor, period=period, agent_id=agent_id)
+        remove_budget(actor=actor, period=period, agent_id=whose)
     elif period is not None:
-        draft = BudgetDraft(period=period, soft=options["soft"], hard=options["hard"], agent_id=agent_id)
+        draft = BudgetDraft(period=period, soft=options["soft"], hard=options["hard"], agent_id=whose)
         set_budget(actor=actor, draft=draft)
     found, names = list_budgets(actor=actor), _names(actor)
     lines = [_sentence(one, names) for one in found] or ["There is no budget."]
@@ -138,7 +139,7 @@ def _take_budget(parser: ArgumentParser) -> None:
     parser.add_argument("period", nargs="?", choices=BudgetPeriod.values, help="which one to set; left out: list them")
     parser.add_argument("--soft", metavar="AMOUNT", help="warn from here on")
     parser.add_argument("--hard", metavar="AMOUNT", help="ask no model that costs from here on")
-    parser.add_argument("--agent", type=id_of, metavar="ID", help="an agent's own budget")
+    parser.add_argument("--agent", metavar="AGENT", help="an agent's own budget, by its name or id")
     parser.add_argument("--remove", action="store_true", help="remove it instead")
 
 

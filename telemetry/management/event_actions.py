@@ -30,9 +30,11 @@ MOST_LIMIT: Final = 10_000
 
 
 def show_status(actor: Actor, options: Options, write: Write) -> None:
-    """Tell how an owner's turn events stand."""
+    """Tell how an owner's turn events stand, without what was recorded in this process, which has only just begun."""
     found = telemetry_status(actor=actor)
-    answer(write, asdict(found), as_json=options["json"], lines=_standing(found))
+    value = asdict(found)
+    del value["recording"]
+    answer(write, value, as_json=options["json"], lines=_standing(found))
 
 
 def show_events(actor: Actor, options: Options, write: Write) -> None:

@@ -9,13 +9,14 @@ from typing import Any, Final
 from uuid import UUID
 
 from memory.errors import InvalidInput, NotFound
+from memory.management.agents import agent_named
 from memory.management.answers import answer, counted
 from memory.recall.profiles import SHIPPED
 from memory.services.actors import Actor
 from memory.services.legible import UNREADABLE, legible
 from memory.services.settings import change_settings
 from telemetry.management.actions import ActionSpec, Options, Write
-from telemetry.management.arguments import id_of, up_to
+from telemetry.management.arguments import agent_id, id_of, up_to
 from telemetry.models import RecallExperiment, TunerChange
 from telemetry.services.recalls.experiment_results import ExperimentResults, experiment_results
 from telemetry.services.recalls.experiments import (
@@ -34,10 +35,11 @@ NOTHING: Final = "-"
 
 def show_recall(actor: Actor, options: Options, write: Write) -> None:
     """Report how recalls went."""
-    request = QualityRequest(days=options["days"], agent=options["agent"], profile=options["profile"])
+    agent = agent_id(actor, options["agent"])
+    request = QualityRequest(days=options["days"], agent=agent, profile=options["profile"])
     found = recall_report(actor=actor, request=request)
     value = plain(found)
-    value["agents"] = {str(agent) if agent else "person": plain(one) for agent, one in found.agents.items()}
+    value["agents"] = {str(asked) if asked else "person": plain(one) for asked, one in found.agents.items()}
     answer(write, value, as_json=options["json"], lines=_report_lines(found))
 
 
@@ -90,7 +92,7 @@ def _began(actor: Actor, options: Options) -> UUID:
         control=options["control"],
         variant=options["variant"],
         share=options["share"],
-        agents=options["agents"] or (),
+        agents=[agent_named(actor, named).pk for named in options["agents"] or ()],
     )
     return start_experiment(actor=actor, draft=draft).pk
 
@@ -181,7 +183,7 @@ def _take_report(parser: ArgumentParser) -> None:
     parser.add_argument(
         "--days", type=up_to(MOST_DAYS), default=DAYS, metavar="N", help=f"days up to now; {DAYS} when left out"
     )
-    parser.add_argument("--agent", type=id_of, metavar="ID", help="recalls of one agent")
+    parser.add_argument("--agent", metavar="AGENT", help="recalls of one agent, by its name or id")
     parser.add_argument("--profile", choices=list(SHIPPED), help="recalls that one profile answered")
 
 
@@ -200,7 +202,11 @@ def _take_experiment(parser: ArgumentParser) -> None:
         "--share", type=float, default=0.5, metavar="X", help="with --start: share of agents with the variant, 0 to 1"
     )
     parser.add_argument(
-        "--agent", type=id_of, action="append", dest="agents", metavar="ID", help="with --start: has the variant anyway"
+        "--agent",
+        action="append",
+        dest="agents",
+        metavar="AGENT",
+        help="with --start: has the variant anyway, by its name or id; as often as wished",
     )
 
 

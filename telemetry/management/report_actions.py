@@ -12,7 +12,7 @@ from django.conf import settings
 from memory.management.answers import answer, counted
 from memory.services.actors import Actor
 from telemetry.management.actions import ActionSpec, Options, Write
-from telemetry.management.arguments import id_of, up_to
+from telemetry.management.arguments import agent_id, up_to
 from telemetry.models import Stream
 from telemetry.services.coverage.parts import Cluster, CoverageReport
 from telemetry.services.coverage.reporting import (
@@ -28,7 +28,10 @@ from telemetry.tables import table
 def show_report(actor: Actor, options: Options, write: Write) -> None:
     """Show the coverage report, or its clusters as CSV."""
     request = ReportRequest(
-        days=options["days"], top_n=options["top_n"], agent=options["agent"], stream=options["stream"]
+        days=options["days"],
+        top_n=options["top_n"],
+        agent=agent_id(actor, options["agent"]),
+        stream=options["stream"],
     )
     report = coverage_report(actor=actor, request=request)
     if options["csv"]:
@@ -71,11 +74,10 @@ def _take_window(parser: ArgumentParser) -> None:
     days, clusters = "how many days it looks back (%(default)s)", f"most clusters, 1 to {MOST_TOP_N} (%(default)s)"
     parser.add_argument("--days", type=most_days, default=DEFAULT_DAYS, metavar="N", help=days)
     parser.add_argument("--top-n", type=up_to(MOST_TOP_N), default=DEFAULT_TOP_N, metavar="N", help=clusters)
-    parser.add_argument("--agent", type=id_of, metavar="ID", help="the turns of one agent only")
+    parser.add_argument("--agent", metavar="AGENT", help="the turns of one agent only, by its name or id")
     parser.add_argument("--stream", choices=Stream.values, help="left out: the one that events go to now")
-    parser.add_argument("--csv", action="store_true", help="the clusters as CSV")
 
 
 ACTIONS: Final[Mapping[str, ActionSpec]] = {
-    "report": ActionSpec("show the coverage report", show_report, _take_window),
+    "report": ActionSpec("show the coverage report", show_report, _take_window, csv="the clusters as CSV"),
 }

@@ -11,6 +11,7 @@ from django.core.management.base import BaseCommand
 
 from memory.crypto.capabilities import RANKS
 from memory.errors import InvalidInput, NotFound
+from memory.management.agents import agent_named, id_or_none
 from memory.management.answers import answer, errors_for_operators
 from memory.management.owners import acting_for
 from memory.models import Agent, AgentKey
@@ -104,7 +105,7 @@ class Command(BaseCommand):
         self._make_key(actor, agent, options, [f"Agent {_shown(agent)} was created: {agent.pk}"])
 
     def _key(self, actor: Actor, options: dict[str, Any]) -> None:
-        self._make_key(actor, _agent(actor, options["agent"]), options, [])
+        self._make_key(actor, agent_named(actor, options["agent"]), options, [])
 
     def _make_key(self, actor: Actor, agent: Agent, options: dict[str, Any], lines: list[str]) -> None:
         label = options["label"] or f"made {now():%Y-%m-%d %H:%M}"
@@ -122,7 +123,7 @@ class Command(BaseCommand):
 
     def _pause(self, actor: Actor, options: dict[str, Any]) -> None:
         paused = options["action"] == "pause"
-        agent = pause_agent(actor=actor, agent_id=_agent(actor, options["agent"]).pk, paused=paused)
+        agent = pause_agent(actor=actor, agent_id=agent_named(actor, options["agent"]).pk, paused=paused)
         lines = [f"{_shown(agent)} is paused; its keys do not work." if paused else f"{_shown(agent)} works again."]
         value = {"agent_id": agent.pk, "name": legible(agent, "name"), "paused": paused}
         answer(self.stdout.write, value, as_json=options["json"], lines=lines)
@@ -133,7 +134,7 @@ class Command(BaseCommand):
         answer(self.stdout.write, {"revoked": key_id}, as_json=options["json"], lines=[f"Key {key_id} is revoked."])
 
     def _capability(self, actor: Actor, options: dict[str, Any]) -> None:
-        agent = _agent(actor, options["agent"])
+        agent = agent_named(actor, options["agent"])
         if options["end"]:
             end_capabilities(actor=actor, agent_id=agent.pk)
             value: dict[str, Any] = {"agent_id": agent.pk, "name": legible(agent, "name"), "ended": True}
@@ -159,7 +160,7 @@ class Command(BaseCommand):
 
     def _trust(self, actor: Actor, options: dict[str, Any]) -> None:
         agent = set_trust(
-            actor=actor, agent_id=_agent(actor, options["agent"]).pk, trust=_trust_value(options["trust"])
+            actor=actor, agent_id=agent_named(actor, options["agent"]).pk, trust=_trust_value(options["trust"])
         )
         value = {"agent_id": agent.pk, "name": legible(agent, "name"), "trust": agent.trust}
         if agent.trust is None:
@@ -199,23 +200,8 @@ def _moment(text: str) -> datetime:
         ) from error
 
 
-def _uuid(text: str) -> UUID | None:
-    try:
-        return UUID(text)
-    except ValueError:
-        return None
-
-
-def _agent(actor: Actor, named: str) -> Agent:
-    wanted, folded = _uuid(named), named.strip().casefold()
-    for agent in list_agents(actor=actor):
-        if agent.pk == wanted or (legible(agent, "name") or "").casefold() == folded:
-            return agent
-    raise NotFound("There is no agent of this name or id here. `manage.py agent list` shows them.")
-
-
 def _key_id(actor: Actor, named: str) -> UUID:
-    wanted = _uuid(named)
+    wanted = id_or_none(named)
     if wanted is not None:
         return wanted
     keys = [key for agent in list_agents(actor=actor) for key in list_keys(actor=actor, agent_id=agent.pk)]

@@ -14,14 +14,13 @@ from uuid import UUID
 from django.core.management.base import BaseCommand, CommandError
 
 from memory.errors import InvalidInput, NotFound
+from memory.management.agents import agent_named
 from memory.management.answers import answer, errors_for_operators
 from memory.management.owners import acting_for
 from memory.management.public_keys import public_key
 from memory.management.replaying import described
 from memory.models import Purge, PurgeState, PurgeSubject
 from memory.services.actors import Actor
-from memory.services.agents import list_agents
-from memory.services.legible import legible
 from memory.services.purge.ledger import check_ledger
 from memory.services.purge.partial_requests import PartialRequest, begin_partial, preview_partial
 from memory.services.purge.receipts import verify_receipt
@@ -171,17 +170,10 @@ def _asked(options: Mapping[str, Any]) -> tuple[Actor, PartialRequest | None]:
     actor = acting_for(options["owner"])
     if not partial:
         return actor, None
-    agent = _agent(actor, options["agent"]) if options["agent"] else None
+    agent = agent_named(actor, options["agent"]).pk if options["agent"] else None
     return actor, PartialRequest(
         agent=agent, source=options["source"], memories=options["memory"], seal=options.get("seal", False)
     )
-
-
-def _agent(actor: Actor, named: str) -> UUID:
-    found = [one.pk for one in list_agents(actor=actor) if named in (legible(one, "name"), str(one.pk))]
-    if not found:
-        raise NotFound("There is no such agent.", code="agent.unknown")
-    return found[0]
 
 
 def _confirm(options: Mapping[str, Any], *, whole: bool) -> None:

@@ -44,7 +44,10 @@ class Command(BaseCommand):
             spec.add_arguments(action)
             if isinstance(spec, ActionSpec):
                 action.add_argument("--owner", metavar="LOGIN", help="the owner's login, where there are several")
-            action.add_argument("--json", action="store_true", help="as one JSON object")
+            form = action.add_mutually_exclusive_group()
+            form.add_argument("--json", action="store_true", help="as one JSON object")
+            if isinstance(spec, ActionSpec) and spec.csv is not None:
+                form.add_argument("--csv", action="store_true", help=spec.csv)
 
     def handle(self, *args: Any, **options: Any) -> None:
         """Carry out one action."""

@@ -94,7 +94,7 @@ def test_an_agent_by_name(alice: Actor, make_agent: Callable[..., tuple[Actor, s
     assert answered("run", "--agent", "clerk", "--yes", "--wait")["erased"]["agents"] == 1
     with owner_scope(alice.owner_id):
         assert not Agent.objects.exists()
-    with pytest.raises(CommandError, match="no such agent"):
+    with pytest.raises(CommandError, match="no agent of this name or id"):
         typed("run", "--agent", "clerk", "--yes")
 
 

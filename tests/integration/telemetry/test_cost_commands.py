@@ -132,6 +132,11 @@ def test_budgets_are_listed_set_and_removed(alice: Actor, make_agent: Callable[.
     assert f"Violet ({agent.agent_id}), this day: " in told("usage")
     told("budgets", "month", "--remove")
     assert [one.agent_id for one in list_budgets(actor=alice)] == [agent.agent_id]
+    assert f"Violet ({agent.agent_id}), this day: 0 USD spent; at most 2: " in told(
+        "budgets", "day", "--hard", "2", "--agent", "violet"
+    )
+    told("budgets", "day", "--remove", "--agent", "Violet")
+    assert list_budgets(actor=alice) == []
 
 
 @pytest.mark.parametrize(
@@ -142,6 +147,9 @@ def test_budgets_are_listed_set_and_removed(alice: Actor, make_agent: Callable[.
         (("budgets", "day", "--soft", "2", "--hard", "1"), "budget.order"),
         (("budgets", "day", "--remove"), "budget.not_found"),
         (("budgets", "--hard", "1"), "budget.period_invalid"),
+        (("budgets", "--agent", "scribe"), "budget.period_invalid"),
+        (("budgets", "day", "--hard", "1", "--agent", "scribe"), r"`manage.py agent list` shows them. \(agent.unknown"),
+        (("budgets", "day", "--hard", "1", "--agent", ""), "agent.unknown"),
         (("usage", "--days", "3", "--from", "2026-03-01"), "usage.window"),
     ],
 )
@@ -154,7 +162,6 @@ def test_what_cannot_be_used_is_refused_with_its_code(alice: Actor, words: tuple
     "words",
     [
         ("budgets", "week"),
-        ("budgets", "day", "--agent", "scribe"),
         ("usage", "--by", "week"),
         ("usage", "--from", "soon"),
         ("usage", "--days", "0"),

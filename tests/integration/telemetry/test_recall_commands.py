@@ -43,6 +43,20 @@ def test_recall_reports(alice: Actor) -> None:
     assert "0 recalls" in told("recall", "--profile", "prax")
 
 
+def test_recalls_of_one_agent_are_reported_by_its_name_or_id(
+    alice: Actor, mallory: Actor, make_agent: Callable[..., tuple[Actor, str]]
+) -> None:
+    (agent, _), (foreign, _) = make_agent(alice, "Violet"), make_agent(mallory, "Scribe")
+    observe(alice)
+    observe(agent)
+    for named in ("Violet", "VIOLET", str(agent.agent_id)):
+        value = as_json("recall", "--agent", named, "--owner", "alice")
+        assert (value["summary"]["recalls"], set(value["agents"])) == (1, {str(agent.agent_id)})
+    for named in ("Scribe", str(foreign.agent_id), "x", ""):
+        with pytest.raises(CommandError, match=r"no agent of this name or id here.*agent\.unknown"):
+            told("recall", "--agent", named, "--owner", "alice")
+
+
 def test_explain_shows_plans(alice: Actor) -> None:
     fill(alice)
     recall_id = str(ask(alice).recall_id)
@@ -66,14 +80,14 @@ def test_experiments_are_listed_shown_and_ended(alice: Actor) -> None:
 def test_experiments_are_begun_and_the_running_one_is_ended(
     alice: Actor, make_agent: Callable[..., tuple[Actor, str]]
 ) -> None:
-    agent, _ = make_agent(alice)
+    (agent, _), (other, _) = make_agent(alice), make_agent(alice, "Violet")
     value = as_json(
         "experiments", "--start", "By hand", "--control", "prax", "--variant", "cortex", "--share", "0",
-        "--agent", str(agent.agent_id),
+        "--agent", str(agent.agent_id), "--agent", "violet",
     )  # fmt: skip
     made = value["experiment"]
     assert (made["label"], made["control"], made["variant"], made["share"]) == ("By hand", "prax", "cortex", 0.0)
-    assert made["agents"] == [str(agent.agent_id)]
+    assert sorted(made["agents"]) == sorted([str(agent.agent_id), str(other.agent_id)])
     assert ask(agent).profile == "cortex"
     with pytest.raises(CommandError, match=r"experiment\.running"):
         told("experiments", "--start", "Another")
@@ -82,6 +96,7 @@ def test_experiments_are_begun_and_the_running_one_is_ended(
         (("--end",), r"experiment\.none_running"),
         (("--start", "x", "--share", "2"), r"experiment\.share"),
         (("--start", "x", "--agent", str(new_id())), r"agent\.unknown"),
+        (("--start", "x", "--agent", "nobody"), r"agent\.unknown"),
         (("--start", "x", "--end"), r"experiment\.arguments"),
         (("--start", "x", "--share", "half"), "float"),
     ):
@@ -117,9 +132,7 @@ def test_the_tuner_is_shown_and_a_change_undone(alice: Actor) -> None:
         told("tuner", "--undo", str(change.pk))
 
 
-@pytest.mark.parametrize(
-    "arguments", [("recall", "--days", "0"), ("recall", "--days", "x"), ("recall", "--agent", "x"), ("explain", "x")]
-)
+@pytest.mark.parametrize("arguments", [("recall", "--days", "0"), ("recall", "--days", "x"), ("explain", "x")])
 def test_bad_arguments_are_refused(alice: Actor, arguments: tuple[str, ...]) -> None:
     with pytest.raises(CommandError):
         told(*arguments)

@@ -163,12 +163,19 @@ class TestCommand:
         assert "SWITCHED OFF" not in run("report", "--owner", "alice")
         lines = run("report", "--owner", "alice", "--stream", "live", "--top-n", "1", "--days", "30")
         assert "and 2 more clusters" in lines
-        agent, _ = make_agent(alice)
-        assert "0 turns" in run("report", "--owner", "alice", "--stream", "live", "--agent", str(agent.agent_id))
-        with pytest.raises(CommandError, match=r"agent\.unknown"):
-            run("report", "--owner", "alice", "--agent", str(new_id()))
+        agent, _ = make_agent(alice, "Violet")
+        for named in (str(agent.agent_id), "Violet", "violet"):
+            assert "0 turns" in run("report", "--owner", "alice", "--stream", "live", "--agent", named)
+        for named in (str(new_id()), "scribe", ""):
+            with pytest.raises(CommandError, match=r"no agent of this name or id here.*agent\.unknown"):
+                run("report", "--owner", "alice", "--agent", named)
 
-    @pytest.mark.parametrize("words", [("--days", "99"), ("--days", "0"), ("--top-n", "101"), ("--agent", "scribe")])
+    def test_csv_and_json_are_two_forms(self, alice: Actor) -> None:
+        for words in (("--csv", "--json"), ("--json", "--csv")):
+            with pytest.raises(CommandError, match="not allowed with argument"):
+                run("report", "--owner", "alice", *words)
+
+    @pytest.mark.parametrize("words", [("--days", "99"), ("--days", "0"), ("--top-n", "101")])
     def test_what_cannot_be_used_is_refused_with_its_option(self, alice: Actor, words: tuple[str, str]) -> None:
         with pytest.raises(CommandError, match=f"argument {words[0]}: '{words[1]}' is no "):
             run("report", "--owner", "alice", *words)

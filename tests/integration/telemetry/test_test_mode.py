@@ -208,7 +208,10 @@ class TestByCommand:
         assert "TEST MODE IS ON since" in self.told("test-mode", "on")
         assert "TEST MODE IS ON since" in self.told("status")
         said(alice, "Write to ann@example.org")
-        assert json.loads(self.told("status", "--json"))["test_events"] == 1
+        status = json.loads(self.told("status", "--json"))
+        assert status["test_events"] == 1
+        # Of the command's own process, which has recorded nothing.
+        assert "recording" not in status
         listed = self.told("events")
         assert "TEST MODE IS ON" in listed
         assert "[EMAIL]" in listed
