@@ -7,11 +7,14 @@ from typing import Any, Final
 
 from asgiref.sync import iscoroutinefunction
 from django.conf import settings
+from django.core.exceptions import DisallowedHost
 from django.http import HttpRequest, HttpResponse, HttpResponseBadRequest, JsonResponse
 from django.template import loader
 from django.utils.decorators import sync_and_async_middleware
+from django.views import defaults
 
-from memory.api.problems import MEDIA_TYPE, Problem, problem_body
+from memory.api.problems import MEDIA_TYPE, Problem, problem_body, problem_of
+from memory.errors import UnknownHost
 from memory.services.session_keys import is_session_key
 
 API_PREFIX: Final = "/api/"
@@ -40,6 +43,18 @@ def sound_requests(get_response: Callable[[HttpRequest], Any]) -> Callable[[Http
     return at_once
 
 
+def bad_request(request: HttpRequest, exception: Exception) -> HttpResponse:
+    """Answer what a middleware refuses with an exception, such as a host that is not ours, in the form of its address.
+
+    Django calls it, as `handler400` of the routes.
+    """
+    if not request.path_info.startswith(API_PREFIX):
+        return defaults.bad_request(request, exception)
+    if isinstance(exception, DisallowedHost):
+        return _as_problem(problem_of(UnknownHost()))
+    return _as_problem(Problem(400, "request.refused", "The request was refused. Nothing was stored."))
+
+
 def _refused(request: HttpRequest) -> HttpResponse | None:
     session = request.COOKIES.get(settings.SESSION_COOKIE_NAME)
     if session is not None and not is_session_key(session):
@@ -48,6 +63,9 @@ def _refused(request: HttpRequest) -> HttpResponse | None:
     if request.content_type not in FORMS or named.lower() == "utf-8":
         return None
     if request.path_info.startswith(API_PREFIX):
-        problem = Problem(400, "request.refused", "A form has to be in UTF-8. Nothing was stored.")
-        return JsonResponse(problem_body(problem), status=problem.status, content_type=MEDIA_TYPE)
+        return _as_problem(Problem(400, "request.refused", "A form has to be in UTF-8. Nothing was stored."))
     return HttpResponseBadRequest(loader.render_to_string("400.html"))
+
+
+def _as_problem(problem: Problem) -> HttpResponse:
+    return JsonResponse(problem_body(problem), status=problem.status, content_type=MEDIA_TYPE)

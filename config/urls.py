@@ -7,6 +7,8 @@ from django.urls import URLPattern, URLResolver, include, path
 from memory.admin.site import site
 from telemetry.api.views.scraping import metrics
 
+handler400 = "config.middleware.bad_request"
+
 urlpatterns: list[URLPattern | URLResolver] = [
     path("api/v1/", include("telemetry.api.urls")),
     # The last of the interface, since it answers for every address that there is not.

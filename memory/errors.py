@@ -53,6 +53,13 @@ class InvalidInput(LociError):
         super().__init__(message, code=code, **details)
 
 
+class UnknownHost(LociError):
+    """The request names a host that is not one of LOCI_ALLOWED_HOSTS. Nothing was done."""
+
+    code = "host.unknown"
+    status = 400
+
+
 class InvalidScope(InvalidInput):
     """The scope is not one that can be used. Leave it out to use the key's default scope."""
 

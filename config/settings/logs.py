@@ -51,6 +51,17 @@ class RoutesOnly(logging.Filter):
         return True
 
 
+class HostsInOneLine(logging.Filter):
+    """Make one short line of a request for a host that is not ours, whoever sends it; it says nothing of that name."""
+
+    def filter(self, record: logging.LogRecord) -> bool:
+        """Take the name and the places in the code off, and call it a warning, which is written if those are."""
+        record.msg, record.args = "a request named a host that is not one of LOCI_ALLOWED_HOSTS", ()
+        record.exc_info = record.exc_text = None
+        record.levelno, record.levelname = logging.WARNING, "WARNING"
+        return logging.getLogger().isEnabledFor(record.levelno)
+
+
 class QueueWithoutDatabase(logging.Filter):
     """Make one line of what the queue says in fifty while the database is away, as during a restore."""
 
@@ -103,6 +114,7 @@ def logging_configuration(*, level: str, form: str) -> dict[str, Any]:
         },
         "filters": {
             "routes_only": {"()": "config.settings.logs.RoutesOnly"},
+            "hosts_in_one_line": {"()": "config.settings.logs.HostsInOneLine"},
             "queue_without_database": {"()": "config.settings.logs.QueueWithoutDatabase"},
         },
         "handlers": {"stderr": {"class": "logging.StreamHandler", "formatter": form}},
@@ -113,6 +125,7 @@ def logging_configuration(*, level: str, form: str) -> dict[str, Any]:
             # Refused requests are the client's affair; what failed is named by its route.
             "django.request": {"level": "ERROR", "filters": ["routes_only"]},
             "django.security.csrf": {"filters": ["routes_only"]},
+            "django.security.DisallowedHost": {"filters": ["hosts_in_one_line"]},
             "httpx": {"level": "WARNING"},
             # Switched by a setting of its own.
             "loci.access": {"level": "INFO"},

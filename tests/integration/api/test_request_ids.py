@@ -133,13 +133,13 @@ def objects() -> Iterator[Callable[[], list[dict[str, Any]]]]:
 class logged:  # noqa: N801  (it is used like a function)
     """Log as the product does in a form, into memory."""
 
-    def __init__(self, form: str) -> None:
-        self.form = form
+    def __init__(self, form: str, least: str = "INFO") -> None:
+        self.form, self.least = form, least
 
     def __enter__(self) -> Callable[[], list[str]]:
         root, stream = logging.getLogger(), io.StringIO()
         self.before, self.level = list(root.handlers), root.level
-        logging.config.dictConfig(logging_configuration(level="INFO", form=self.form))
+        logging.config.dictConfig(logging_configuration(level=self.least, form=self.form))
         (handler,) = (one for one in root.handlers if one not in self.before)
         assert isinstance(handler, logging.StreamHandler)
         handler.setStream(stream)
