@@ -168,6 +168,18 @@ def test_counting_goes_on_while_files_are_put_together(tmp_path: Path) -> None:
     assert found == sorted(found)
 
 
+def test_a_process_that_has_just_begun_its_file_is_passed_over(tmp_path: Path) -> None:
+    found = ran(
+        """
+        increase(JOB_RUNS, "seal", "ok")
+        (place / f"counter_{os.getpid()}-1.db").touch()
+        print(json.dumps(everything()[RUNS]))
+        """,
+        tmp_path,
+    )
+    assert found == 1
+
+
 def test_a_full_disk_costs_counts_and_no_process(tmp_path: Path) -> None:
     found = ran(
         """
