@@ -17,13 +17,15 @@ class Notice:
 
     Args:
         sentence: what is so.
-        page: the name of the address where something can be done about it.
+        page: the name of the address where something can be done about it; empty where none can.
         label: what the link there says.
+        name: by which scripts find it, where it comes and goes while a page is open.
     """
 
     sentence: str
-    page: str
-    label: str
+    page: str = ""
+    label: str = ""
+    name: str = ""
 
 
 Looking = Callable[[Actor], Notice | None]

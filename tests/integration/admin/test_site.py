@@ -39,6 +39,15 @@ def test_the_front_page_leads_to_the_palace_and_out(staff: Client) -> None:
     assert "password" not in html.casefold()
 
 
+@pytest.mark.parametrize(
+    "page", ["telemetry-admin:coverage", "telemetry:costs", "telemetry:health", "telemetry:recall"]
+)
+def test_the_front_page_leads_to_what_telemetry_adds(staff: Client, page: str) -> None:
+    address = reverse(page)
+    assert staff.get("/admin/").content.decode().count(f'href="{address}"') >= 2
+    assert staff.get(address).status_code == 200
+
+
 @pytest.mark.parametrize("path", ["/admin/", "/admin/login/", "/admin/nothing/"])
 def test_without_a_login_everything_leads_to_the_door_of_the_palace(db: None, path: str) -> None:
     answer = Client().get(path)

@@ -25,6 +25,7 @@ from tests.integration.api.conftest import Client, bearing, client_of, problem, 
 from tests.integration.api.endpoints import (
     COMPARED,
     ENDPOINTS,
+    HEADERS,
     LITERAL,
     NOTHING,
     PERSONS_ONLY,
@@ -46,6 +47,7 @@ every_endpoint = pytest.mark.parametrize(
 NAMES = (
     "memory", "session", "recall", "agent", "key", "group", "edge", "entity", "relation", "run", "review", "decided",
     "merge", "skill", "tool", "summary", "community", "message", "purge", "liked", "experiment", "change", "cluster",
+    "saved", "file",
 )  # fmt: skip
 
 
@@ -90,7 +92,8 @@ def quality_rows(client: Client, woman: Client) -> dict[str, str]:
             reason="quality.low",
             created_at=now(),
         )
-    return {"liked": liked, "experiment": experiment, "change": str(change.pk)}
+    saved = woman.json("post", "/saved-searches", {"name": "Tea", "question": "tea"}).json()["id"]
+    return {"liked": liked, "experiment": experiment, "change": str(change.pk), "saved": saved}
 
 
 @pytest.fixture
@@ -117,6 +120,7 @@ def rows(agent: Client, colleague: Client, woman: Client) -> dict[str, str]:
         "owner": str(woman.actor.owner_id),
         "message": told.json()["id"],
         "purge": agent.json("post", "/purges", {"source": "user:somebody"}).json()["id"],
+        "file": agent.json("post", "/files", {"path": "SOUL.md", "content": "I am kind."}).json()["id"],
         "run": agent.json("post", "/consolidation/run", {}).json()["id"],
         "community": agent.json("get", "/graph/communities").json()["items"][0]["number"],
         "thing": thing,
@@ -187,7 +191,8 @@ def test_an_agent_with_the_permission_may(
     if (method, path) in PERSONS_ONLY:
         refused(agent, (method, path, body, permission), rows, 403, "auth.person_only")
         client = woman
-    response = client.json(method, path.format(**rows), whole(client, body, rows))
+    headers = HEADERS.get((method, path), {})
+    response = client.json(method, path.format(**rows), whole(client, body, rows), **headers)
     assert 200 <= response.status_code < 300, response.content
     assert response["Cache-Control"] == "no-store"
 

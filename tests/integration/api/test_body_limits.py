@@ -9,8 +9,9 @@ from typing import Any
 
 import pytest
 
-from memory.api.parsers import BYTES_A_VALUE, StrictJSONParser
+from memory.api.parsers import StrictJSONParser
 from memory.errors import TooLarge
+from memory.text.strict_json import BYTES_A_VALUE
 from tests.apps import API as API_ROUTES
 from tests.integration.api.conftest import API, Client, problem
 

@@ -104,6 +104,7 @@ def rows(alice: Actor, agent: Client, colleague: Client, woman: Client) -> dict[
             created_at=now(),
         )  # fmt: skip
     return {
+        "search_id": woman.json("post", "/saved-searches", {"name": "Tea", "question": "tea"}).json()["id"],
         "item_id": str(opened(alice).pk),
         "merge_id": woman.json(
             "post",

@@ -65,7 +65,21 @@ def nobody() -> Rows:
     """Give rows that nobody has."""
     names = {*IN_FIELDS.values(), "edge", "merge", "relation", "summary", "skill", "tool", "review", "recall", "key"}
     rows = dict.fromkeys(
-        {*names, "group", "decided", "second", "spare", "third", "message", "purge", "experiment", "change"}, NOTHING
+        {
+            *names,
+            "group",
+            "decided",
+            "second",
+            "spare",
+            "third",
+            "message",
+            "purge",
+            "experiment",
+            "change",
+            "file",
+            "saved",
+        },
+        NOTHING,
     )
     return {**rows, "cluster": NOTHING, "number": "1", "profile": "default", "period": "day"}
 

@@ -23,6 +23,7 @@ from memory.services.actors import Actor
 from memory.services.agents import create_group
 from memory.services.audit.sealing import seal_next
 from memory.services.clock import now
+from memory.services.graph.laying_out import lay_out_owner
 from memory.services.writing import call_for_work
 from tests.integration.keys.filled import filled
 
@@ -43,6 +44,7 @@ def fill_everything(owner: Actor, agent: Actor) -> dict[str, UUID]:
     ids = filled(owner, agent)
     create_group(actor=owner, kind="squad", name="Kitchen")
     seal_next(owner.owner_id, at=now())
+    lay_out_owner(owner_id=owner.owner_id, at=now())
     with owner_scope(owner.owner_id):
         call_for_work(DueWork.VECTORS, due_at=now() + timedelta(days=1))
         _fill_the_rest(owner.owner_id)
