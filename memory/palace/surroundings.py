@@ -11,6 +11,7 @@ from django.http import HttpRequest
 from django.utils.translation import ngettext
 
 from memory.errors import KeysUnavailable
+from memory.models import owner_scope
 from memory.palace.meaning import SEEN_COOKIE, embedder_status
 from memory.palace.notices import notices
 from memory.palace.places import written_place
@@ -54,18 +55,15 @@ def _numbers(counts: dict[str, int]) -> list[str]:
 
 def surroundings(request: HttpRequest, actor: Actor) -> dict[str, Any]:
     """Give what the frame of a page shows, as plain values; notices are looked for where the page shows them."""
-    counts, after = totals(actor=actor), shown_until()
-    status = embedder_status(counts["vectors_pending"])
+    with owner_scope(actor.owner_id):  # one for all that is read: each of its own costs two statements
+        counts, after = totals(actor=actor), shown_until()
+        status = embedder_status(counts["vectors_pending"])
+        recent = _recent(actor)
+        navigation = counted_navigation(request, actor)
     on_front = request.resolver_match is not None and request.resolver_match.view_name == "palace:recall"
-    try:
-        recent, unreadable = recent_cards(actor, ""), False
-    except KeysUnavailable:
-        # Without this a text that does not open would keep a person from every page, the one that erases it too.
-        logger.exception("the newest memories of an owner do not open")
-        recent, unreadable = [], True
     return {
-        "recent": recent,
-        "recent_unreadable": unreadable,
+        "recent": recent or [],
+        "recent_unreadable": recent is None,
         "recent_word": "",
         "recent_category": "",
         "recent_categories": CATEGORY_CHOICES,
@@ -75,5 +73,17 @@ def surroundings(request: HttpRequest, actor: Actor) -> dict[str, Any]:
         "embedder_news": on_front and request.COOKIES.get(SEEN_COOKIE) != status.name.replace(" ", ""),
         "here": request.get_full_path(),
         "notices": partial(notices, actor),
-        **counted_navigation(request, actor),
+        **navigation,
     }
+
+
+def _recent(actor: Actor) -> list[Card] | None:
+    """Give the newest memories; None where they do not open.
+
+    Without this a text that does not open would keep a person from every page, the one that erases it too.
+    """
+    try:
+        return recent_cards(actor, "")
+    except KeysUnavailable:
+        logger.exception("the newest memories of an owner do not open")
+        return None

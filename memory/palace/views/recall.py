@@ -10,6 +10,7 @@ from django.http.response import HttpResponseBase
 from django.shortcuts import redirect, render
 
 from memory.errors import InvalidInput, NotFound
+from memory.models import owner_scope
 from memory.palace.access import is_partial, person_page
 from memory.palace.recall_choices import added_terms, choices_of, names_of
 from memory.palace.recall_history import history_of
@@ -43,7 +44,11 @@ def page(request: HttpRequest, actor: Actor) -> HttpResponseBase:
     results = results_of(
         actor, state, tuned, at=at, counts=counts, typing=partial and not counts, after=asked.get("after", "")
     )
-    names = names_of(actor)
+    # One scope for all that is read beside the results: each of its own costs two statements.
+    with owner_scope(actor.owner_id):
+        names = names_of(actor)
+        panel = _tuning(actor, state, tuned)
+        beside = {} if partial else {"saved": saved_questions(actor), **surroundings(request, actor)}
     status = results.problem.status if results.problem else 200
     context: dict[str, Any] = {
         "state": state,
@@ -56,7 +61,7 @@ def page(request: HttpRequest, actor: Actor) -> HttpResponseBase:
         "rest_address": state.without(*NAMES).address,
         "further_address": f"{state.address}&{urlencode({'after': results.further})}",
         "host": request.build_absolute_uri("/")[:-1],
-        **_tuning(actor, state, tuned),
+        **panel,
     }
     if partial:
         context |= {"partial": True, "new_profile": asked.get("base", state.profile) != state.profile}
@@ -64,12 +69,7 @@ def page(request: HttpRequest, actor: Actor) -> HttpResponseBase:
         stays = counts or "add" in asked or "keep" in asked
         response["HX-Push-Url" if stays else "HX-Replace-Url"] = state.address
         return response
-    context |= {
-        "choices": choices_of(names),
-        "saved": saved_questions(actor),
-        "templates": templates_of(),
-        **surroundings(request, actor),
-    }
+    context |= {"choices": choices_of(names), "templates": templates_of(), **beside}
     return render(request, "palace/recall/page.html", context, status=status)
 
 

@@ -275,12 +275,14 @@ def test_the_pages_do_not_grow_with_their_rows(
         html_of(browser, "agents")
     with django_assert_max_num_queries(100) as of_agent:
         html_of(browser, "agent", first.agent_id)
+    most = len(of_list.captured_queries) + 2, len(of_agent.captured_queries) + 2
     for number in range(10):
         agent, _ = make_agent(alice, f"agent {number}")
         remember(actor=agent, draft=Draft(text=f"The kettle number {number} is blue."))
         create_key(actor=alice, agent_id=first.agent_id, label=f"key {number}")  # type: ignore[arg-type]
         create_group(actor=alice, kind="squad", name=f"squad {number}")
-    with django_assert_max_num_queries(len(of_list.captured_queries) + 2):
+    html_of(browser, "agents")  # writes what waits, such as the usage of models
+    with django_assert_max_num_queries(most[0]):
         html_of(browser, "agents")
-    with django_assert_max_num_queries(len(of_agent.captured_queries) + 2):
+    with django_assert_max_num_queries(most[1]):
         html_of(browser, "agent", first.agent_id)
