@@ -245,17 +245,19 @@ def test_a_key_without_the_permission_is_refused(alice: Actor, make_client: Make
         assert response.json()["permission"] == entry[3]
 
 
-def test_a_stranger_finds_nothing(stranger: Client, rows: dict[str, str]) -> None:
+def test_a_stranger_finds_nothing(stranger: Client, strange_woman: Client, rows: dict[str, str]) -> None:
     for entry in WITH_ID:
-        refused(stranger, entry, rows, 404, code_of_unknown(entry))
+        client = strange_woman if entry[:2] in PERSONS_ONLY else stranger
+        refused(client, entry, rows, 404, code_of_unknown(entry))
 
 
 @pytest.mark.parametrize(
     "bad", ["7", "not-an-id", "%00", "\N{SNOWMAN}", f"{NOTHING}x", f"{{{NOTHING}}}", NOTHING.hex, str(NOTHING)]
 )
-def test_an_id_that_is_none_is_like_an_unknown_one(agent: Client, bad: str) -> None:
+def test_an_id_that_is_none_is_like_an_unknown_one(agent: Client, woman: Client, bad: str) -> None:
     for entry in WITH_ID:
-        refused(agent, entry, dict.fromkeys(NAMES, bad), 404, code_of_unknown(entry))
+        client = woman if entry[:2] in PERSONS_ONLY else agent
+        refused(client, entry, dict.fromkeys(NAMES, bad), 404, code_of_unknown(entry))
 
 
 def test_an_id_may_be_written_in_capitals(agent: Client, rows: dict[str, str]) -> None:
