@@ -149,19 +149,19 @@ class FileView(LociView):
         """Replace what a file says, with JSON or with the text itself as the body. If-Match is needed: the version that
         the change was made from, or `*` for any. What the file said before stays in its history.
         """
-        found = path_id(file_id)
+        found, body = path_id(file_id), _renamed(self.body())
         asked = required_version(request, lambda: stored_version(actor=self.actor, file_id=found))
         with outdated_is_412(asked):
-            row = write_file(actor=self.actor, file_id=found, expected_version=asked, **_renamed(self.body()))
+            row = write_file(actor=self.actor, file_id=found, expected_version=asked, **body)
         return _answer(row)
 
     @idempotent
     def patch(self, request: Request, file_id: str) -> Response:
         """Give a file another path. With If-Match it is refused when the file has another version by now."""
-        found = path_id(file_id)
+        found, body = path_id(file_id), self.body()
         asked = expected_version(request, lambda: stored_version(actor=self.actor, file_id=found))
         with outdated_is_412(asked):
-            row = rename_file(actor=self.actor, file_id=found, expected_version=asked, **self.body())
+            row = rename_file(actor=self.actor, file_id=found, expected_version=asked, **body)
         return _answer(row)
 
     @idempotent
@@ -220,10 +220,10 @@ class RestoreFileView(LociView):
     @idempotent
     def post(self, request: Request, file_id: str) -> Response:
         """Bring a deleted file back, or what a file said at an earlier version, which becomes a new version."""
-        found = path_id(file_id)
+        found, body = path_id(file_id), self.body()
         asked = expected_version(request, lambda: stored_version(actor=self.actor, file_id=found))
         with outdated_is_412(asked):
-            row = restore_file(actor=self.actor, file_id=found, expected_version=asked, **self.body())
+            row = restore_file(actor=self.actor, file_id=found, expected_version=asked, **body)
         return _answer(row)
 
 

@@ -31,12 +31,12 @@ SHOWS_NO_MEMORY = {
     "/stats",
 }
 # An agent is refused there.
-FOR_PERSONS = "/memories/{memory}/reveal"
+FOR_PERSONS = {"/memories/{memory}/reveal", "/saved-searches"}
 READING = [
     (method, path, body)
     for method, path, body, permission in ENDPOINTS
     if permission == Permission.READ
-    and path not in SHOWS_NO_MEMORY | {FOR_PERSONS}
+    and path not in SHOWS_NO_MEMORY | FOR_PERSONS
     or path in {"/access-log", "/memories/{memory}/reads"}
 ]
 
