@@ -11,6 +11,7 @@ from uuid import UUID
 from django.http import HttpRequest
 from django.utils.translation import ngettext
 
+from memory.services.actors import Actor
 from memory.services.clock import now
 
 UNDO_SECONDS: Final = 10
@@ -26,10 +27,11 @@ class Decided:
     seconds: int
 
 
-def keep_decided(request: HttpRequest, item_ids: Sequence[UUID | str], decision: str) -> None:
-    """Keep which items were decided, and how; none forgets what was kept. Only ids go into the session."""
+def keep_decided(request: HttpRequest, actor: Actor, item_ids: Sequence[UUID | str], decision: str) -> None:
+    """Keep which items of whom were decided, and how; none forgets what was kept. Only ids go into the session."""
     if item_ids:
         request.session[_KEY] = {
+            "owner": str(actor.owner_id),
             "ids": [str(one) for one in item_ids],
             "decision": decision,
             "at": now().isoformat(),
@@ -38,14 +40,14 @@ def keep_decided(request: HttpRequest, item_ids: Sequence[UUID | str], decision:
         request.session.pop(_KEY, None)
 
 
-def recently_decided(request: HttpRequest) -> Decided | None:
-    """Give what was decided within the last ten seconds; None where nothing was."""
+def recently_decided(request: HttpRequest, actor: Actor) -> Decided | None:
+    """Give what was decided within the last ten seconds, of the owner that is shown; None where nothing was."""
     found = request.session.get(_KEY)
-    if found is None:
+    if found is None or found.get("owner") != str(actor.owner_id):
         return None
     left = UNDO_SECONDS - (now() - datetime.fromisoformat(found["at"])).total_seconds()
     if left <= 0:
-        keep_decided(request, [], "")
+        keep_decided(request, actor, [], "")
         return None
     return Decided(tuple(found["ids"]), _sentence(found["decision"], len(found["ids"])), max(1, round(left)))
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from datetime import datetime
-from typing import Any, Final
+from typing import Final
 from uuid import UUID
 
 from django.utils.translation import gettext as _
@@ -102,6 +102,7 @@ def item_view(
     now: datetime,
     touched: Touched | None = None,
     revealed: bool = False,
+    own: bool = True,
 ) -> ItemView:
     """Describe an item.
 
@@ -112,11 +113,12 @@ def item_view(
         now: the present moment.
         touched: what it touches; None where that is not shown.
         revealed: show personal data, which is masked otherwise.
+        own: whether the reader is the owner, who is spoken to then.
     """
-    shown = _described(reviewed, behind, agents, now, touched, revealed=revealed)
+    shown = _described(reviewed, behind, agents, now, touched, revealed=revealed, own=own)
     if revealed:
         return shown
-    plain = _described(reviewed, behind, agents, now, touched, revealed=True)
+    plain = _described(reviewed, behind, agents, now, touched, revealed=True, own=own)
     return replace(shown, masked=shown != replace(plain, revealed=False))
 
 
@@ -134,6 +136,7 @@ def _described(
     touched: Touched | None,
     *,
     revealed: bool,
+    own: bool,
 ) -> ItemView:
     item = reviewed.item
     cover = _plainly if revealed else _coverer(reviewed, behind)
@@ -156,15 +159,15 @@ def _described(
         reason=words.reason(item.reason, names),
         approving=str(words.APPROVING[item.kind]),
         rejecting=str(words.REJECTING.get(item.kind, words.NOTHING_HAPPENS)),
-        readers=_readers(item, agents),
+        readers=words.readers(item.visibility, agents.get(item.scope), own=own),
         created=moment(item.created_at, now),
         state=reviewed.state,
         state_label=str(words.STATES[reviewed.state]),
         snoozed_until=optional_moment(item.snoozed_until if reviewed.state == ReviewState.SNOOZED else None, now),
         decided=optional_moment(None if waits else item.decided_at, now),
-        decided_by="" if waits else _decider(item.decided_by, agents),
+        decided_by="" if waits else _decider(item.decided_by, agents, own=own),
         evidence=tuple(
-            _quotation(one, behind[one.memory_id], agents, now, revealed=revealed)
+            _quotation(one, behind[one.memory_id], agents, now, revealed=revealed, own=own)
             for one in reviewed.evidence
             if one.memory_id in behind and item.kind not in IN_SIDES
         ),
@@ -190,9 +193,13 @@ def _coverer(reviewed: Reviewed, behind: Mapping[UUID, Memory]) -> Cover:
     return lambda value: str(masked_value(value, known))
 
 
-def _quotation(one: Evidence, row: Memory, agents: Mapping[UUID, str], now: datetime, *, revealed: bool) -> Quotation:
+def _quotation(
+    one: Evidence, row: Memory, agents: Mapping[UUID, str], now: datetime, *, revealed: bool, own: bool
+) -> Quotation:
     covered = _plainly if revealed else coverer(row)
-    by = str(covered(row.speaker or "")) or (agents.get(row.agent_id, _("an agent")) if row.agent_id else _("you"))
+    by = str(covered(row.speaker or "")) or (
+        agents.get(row.agent_id, _("an agent")) if row.agent_id else words.you(own=own)
+    )
     return Quotation(
         memory_id=one.memory_id,
         text=one.text if revealed else masked(one.text, row.pii_kinds, row.pii_tier).text,
@@ -221,18 +228,13 @@ def _touched(found: Touched, kind: str, cover: Cover, now: datetime) -> TouchedV
     )
 
 
-def _readers(item: Any, agents: Mapping[UUID, str]) -> str:
-    if item.visibility == "agent":
-        return _("you and %(agent)s") % {"agent": agents.get(item.scope, _("one agent"))}
-    if item.visibility == "owner":
-        return _("you and all your agents")
-    return (
-        _("you and the agents of one squad") if item.visibility == "squad" else _("you and the agents of one project")
-    )
-
-
-def _decider(written: str, agents: Mapping[UUID, str]) -> str:
+def _decider(written: str, agents: Mapping[UUID, str], *, own: bool) -> str:
     kind, _colon, agent_id = written.partition(":")
     if kind == "agent" and agent_id:
         return agents.get(UUID(agent_id), _("an agent"))
-    return {"person": _("you"), "operator": _("whoever runs this server")}.get(kind, _("Loci"))
+    known = {
+        "person": words.you(own=own),
+        "operator": _("whoever runs this server"),
+        "staff": _("staff of this server"),
+    }
+    return known.get(kind, _("Loci"))

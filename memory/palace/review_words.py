@@ -108,6 +108,29 @@ def sureness(confidence: float) -> str:
     return _("likely") if confidence < 0.85 else _("almost sure")
 
 
+def you(*, own: bool) -> str:
+    """Name the owner to a reader, who may be the owner."""
+    return _("you") if own else _("the owner")
+
+
+def readers(visibility: str, agent: str | None, *, own: bool) -> str:
+    """Say who may read what an item would make.
+
+    Args:
+        visibility: of the item.
+        agent: the name of the agent whose scope it is, None where it is another scope.
+        own: whether the reader is the owner.
+    """
+    if visibility == "agent":
+        name = {"agent": agent or _("one agent")}
+        return (_("you and %(agent)s") if own else _("the owner and %(agent)s")) % name
+    if visibility == "owner":
+        return _("you and all your agents") if own else _("the owner and all agents")
+    if visibility == "squad":
+        return _("you and the agents of one squad") if own else _("the owner and the agents of one squad")
+    return _("you and the agents of one project") if own else _("the owner and the agents of one project")
+
+
 def type_word(value: Any) -> str:
     """Name the type of an entity."""
     words = {

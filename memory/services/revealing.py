@@ -35,17 +35,22 @@ def reveal(*, actor: Actor, memory_id: UUID, reason: str = ASKED) -> Memory:
     actor.require(Permission.READ)
     with owner_scope(actor.owner_id):
         row = visible_memory(actor, memory_id)
-        if actor.kind not in ("person", STAFF):
-            raise PermissionRefused(
-                "Only a person who is logged in reveals masked text; agents read the memory itself.",
-                code="auth.person_only",
-            )
-        if actor.kind == STAFF and reason not in REASONS:
-            raise InvalidInput(
-                "Say why you reveal what another person has stored. Nothing was shown.",
-                code="reveal.reason",
-                field="reason",
-            )
+        require_revealer(actor, reason)
         record(actor=actor.label, verb="reveal", object_kind="memory", object_id=row.pk, reason=reason, at=now())
     note_reads(actor.owner_id, [row.pk], reader=actor.caller_id, at=now())
     return row
+
+
+def require_revealer(actor: Actor, reason: str) -> None:
+    """Raise PermissionRefused, `auth.person_only`, or InvalidInput, `reveal.reason`, where masked text stays masked."""
+    if actor.kind not in ("person", STAFF):
+        raise PermissionRefused(
+            "Only a person who is logged in reveals masked text; agents read the memory itself.",
+            code="auth.person_only",
+        )
+    if actor.kind == STAFF and reason not in REASONS:
+        raise InvalidInput(
+            "Say why you reveal what another person has stored. Nothing was shown.",
+            code="reveal.reason",
+            field="reason",
+        )

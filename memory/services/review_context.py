@@ -10,7 +10,7 @@ from uuid import UUID
 from django.db.models import Q, QuerySet
 
 from memory.crypto.keyring import keyring
-from memory.errors import LociError, PermissionRefused
+from memory.errors import LociError
 from memory.graph.labels import SINGLE_VALUED, checked_label, label_hash
 from memory.graph.names import name_hash
 from memory.graph.traversal import by_whole_name
@@ -24,7 +24,7 @@ from memory.services.graph.writing import checked_name
 from memory.services.opening import opened
 from memory.services.questions import RecallRequest
 from memory.services.recall import recall
-from memory.services.revealing import ASKED, reveal
+from memory.services.revealing import ASKED, require_revealer, reveal
 from memory.services.reviews import Reviewed, get_review
 
 MOST_NAMES: Final = 20
@@ -87,9 +87,9 @@ def reveal_review(*, actor: Actor, item_id: UUID, reason: str = ASKED) -> tuple[
     Raises:
         NotFound: not there or hidden; nothing is recorded.
         PermissionRefused: `auth.person_only`, not a person; nothing is recorded.
+        InvalidInput: `reveal.reason`, staff gives none of the reasons; nothing is recorded.
     """
-    if actor.kind not in ("person", "staff"):
-        raise PermissionRefused("Only a person who is logged in reveals masked text.", code="auth.person_only")
+    require_revealer(actor, reason)
     reviewed = get_review(actor=actor, item_id=item_id)
     with owner_scope(actor.owner_id):
         record(actor=actor.label, verb="reveal", object_kind="review", object_id=item_id, reason=reason, at=now())

@@ -1,5 +1,6 @@
-// The admin: the switch of the colours, and ticking all rows of a page at once. Everything else is plain pages.
+// The admin: the switch of the colours, the keys, and ticking all rows of a page at once. Everything else is plain pages.
 
+import { listenForKeys } from "./keys.js";
 import { switchThemes } from "./theme.js";
 
 function tickAll() {
@@ -14,5 +15,7 @@ function tickAll() {
   }
 }
 
+document.documentElement.classList.add("scripted");
+listenForKeys();
 switchThemes();
 tickAll();

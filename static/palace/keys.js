@@ -49,7 +49,7 @@ function rememberView() {
   const box = document.getElementById("q");
   if (!box) return;
   former = box.value;
-  document.getElementById("recall").addEventListener("submit", () => (former = box.value), true);
+  document.getElementById("recall")?.addEventListener("submit", () => (former = box.value), true);
 }
 
 function showKeys() {

@@ -19,7 +19,6 @@ from memory.models import (
     Owner,
     PendingVector,
     Purge,
-    ReviewItem,
     User,
     owner_scope,
 )
@@ -31,7 +30,6 @@ from memory.services.purge.runner import run_purge
 from memory.services.remember import remember
 from tests.conftest import PASSWORD
 from tests.integration.admin.test_owners import acts, choose, pseudonym
-from tests.integration.consolidation.reviewing import fact, opened
 from tests.integration.palace.conftest import client_of
 
 
@@ -220,32 +218,6 @@ def test_missing_vectors_are_called_for(staff: Client, boss: Actor) -> None:
     assert "1 memory waits for its vector." in answer.content.decode()
     with owner_scope(boss.owner_id):
         assert PendingVector.objects.filter(memory_id=one).count() == 1
-
-
-def test_doubts_of_the_owner_are_filtered_shown_and_decided(staff: Client, boss: Actor, alice: Actor) -> None:
-    sure = opened(alice, payload=fact("Alice may keep bees."), confidence=0.55).pk
-    unsure = opened(alice, payload=fact("Alice may sail."), confidence=0.2).pk
-    page = reverse("loci-admin:review")
-    assert "Nothing is in doubt here." in staff.get(page).content.decode()
-    choose(staff, alice)
-    html = staff.get(page).content.decode()
-    assert html.index("may sail") < html.index("may keep bees")
-    html = staff.get(page, {"least": "50", "most": "60"}).content.decode()
-    assert "may keep bees" in html
-    assert "may sail" not in html
-    assert "Nothing is in doubt here." in staff.get(page, {"older": "3"}).content.decode()
-    assert "may sail" in staff.get(page, {"newer": "3"}).content.decode()
-    assert staff.get(page, {"least": "500"}).status_code == 422
-    item = reverse("loci-admin:review-item", args=[sure])
-    assert "What it was drawn from" in staff.get(item).content.decode()
-    owner = {"owner": str(alice.owner_id)}
-    assert staff.post(item, {**owner, "decision": "approve", "version": "1"}).status_code == 302
-    staff.post(page, {**owner, "decision": "reject", "_selected_action": [str(unsure)]})
-    with owner_scope(alice.owner_id):
-        assert ReviewItem.objects.get(pk=sure).state == "approved"
-        assert ReviewItem.objects.get(pk=unsure).state == "rejected"
-        assert ReviewItem.objects.get(pk=sure).decided_by == pseudonym(boss)
-    assert staff.post(item, {**owner, "decision": "explode"}).status_code == 422
 
 
 def test_storage_is_counted_by_owner(staff: Client, boss: Actor, alice: Actor) -> None:

@@ -10,22 +10,20 @@ from uuid import UUID
 from django.contrib import messages
 from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
 from django.shortcuts import render
-from django.urls import reverse
 from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 
 from memory.errors import InvalidInput, LociError
 from memory.models import ReviewState
 from memory.palace import review_words as words
-from memory.palace.access import person_page
 from memory.palace.errors import problem_of
-from memory.palace.review_flash import keep_decided, recently_decided
-from memory.palace.review_state import QueueState, choices, read_state
+from memory.palace.review_desk import Desk
+from memory.palace.review_flash import keep_decided
+from memory.palace.review_pages import SNOOZES, agent_names, item_ids, queue_context
+from memory.palace.review_state import QueueState, read_state
 from memory.palace.review_view import ItemView, item_view, preview
-from memory.palace.surroundings import surroundings
-from memory.palace.views.review import SNOOZES, agent_names, item_ids
 from memory.privacy.masking import masked_value
-from memory.services.actors import Actor
+from memory.services.actors import STAFF, Actor
 from memory.services.clock import now
 from memory.services.review_context import memories_behind
 from memory.services.review_decisions import decide_many
@@ -65,47 +63,46 @@ class Effect:
     does: str
 
 
-@person_page("GET", "HEAD", "POST")
-def page(request: HttpRequest, actor: Actor) -> HttpResponse:
+def batch(request: HttpRequest, actor: Actor, desk: Desk) -> HttpResponse:
     """List the items of the queue; ask before several are decided alike, then decide them."""
     state = read_state(request.GET)
     if request.method != "POST":
-        return _list(request, actor, state)
+        return _list(request, actor, desk, state)
     decision = request.POST.get("decision", "")
     try:
         ids = item_ids(request)
         if decision not in DECISIONS:
             raise InvalidInput(_("Approve them, reject them, or put them off."), code="decision.invalid")
         if request.POST.get("confirmed") != "yes":
-            return _preview(request, actor, state, decision, ids)
-        return _decide(request, actor, state, decision, ids)
+            return _preview(request, actor, desk, state, decision, ids)
+        return _decide(request, actor, desk, state, decision, ids)
     except LociError as error:
         if error.status >= 500:
             raise
         problem = problem_of(error)
         messages.error(request, f"{problem.message} {problem.advice}".strip())
-        return _list(request, actor, state, status=problem.status)
+        return _list(request, actor, desk, state, status=problem.status)
 
 
 def _decide(
-    request: HttpRequest, actor: Actor, state: QueueState, decision: str, ids: Sequence[UUID | str]
+    request: HttpRequest, actor: Actor, desk: Desk, state: QueueState, decision: str, ids: Sequence[UUID | str]
 ) -> HttpResponse:
     until = now() + SNOOZES[SNOOZED_FOR] if decision == "snooze" else None
     results = decide_many(actor=actor, item_ids=ids, decision=decision, until=until)
     done = [one.item_id for one in results if one.error is None]
     refused = [one.error for one in results if one.error is not None]
-    keep_decided(request, done, decision)
+    keep_decided(request, actor, done, decision)
     if refused:
-        said = ngettext("%(count)s item stayed as it was.", "%(count)s items stayed as they were.", len(refused)) % {
+        stayed = ngettext("%(count)s item stayed as it was.", "%(count)s items stayed as they were.", len(refused)) % {
             "count": len(refused)
         }
-        reasons = " ".join(dict.fromkeys(error.message for error in refused))
-        messages.warning(request, f"{said} {reasons}")
-    return HttpResponseRedirect(f"{reverse('palace:review-batch')}{state.query()}")
+        reasons = " ".join(dict.fromkeys(problem_of(error).message for error in refused))
+        messages.warning(request, f"{stayed} {reasons}")
+    return HttpResponseRedirect(desk.address(state, "review-batch"))
 
 
 def _preview(
-    request: HttpRequest, actor: Actor, state: QueueState, decision: str, ids: Sequence[UUID | str]
+    request: HttpRequest, actor: Actor, desk: Desk, state: QueueState, decision: str, ids: Sequence[UUID | str]
 ) -> HttpResponse:
     found = get_reviews(actor=actor, item_ids=[one for one in ids if isinstance(one, UUID)])
     waiting = [one for one in found if one.state in (ReviewState.OPEN, ReviewState.SNOOZED)]
@@ -118,7 +115,7 @@ def _preview(
         "total": len(waiting),
         "effects": _effects(decision, waiting),
         "query": state.query(),
-        **surroundings(request, actor),
+        **desk.context(request, actor),
     }
     return render(request, "palace/review/sure.html", context)
 
@@ -138,32 +135,24 @@ def _does(decision: str, kind: str) -> str:
     return _("it waits again in a week.")
 
 
-def _list(request: HttpRequest, actor: Actor, state: QueueState, *, status: int = 200) -> HttpResponse:
+def _list(request: HttpRequest, actor: Actor, desk: Desk, state: QueueState, *, status: int = 200) -> HttpResponse:
     after = read_after(request)
     found = queue_page(actor=actor, request=state.request, after=after, size=PAGE_ROWS + 1)
     shown = found.items[:PAGE_ROWS]
     agents = agent_names(actor)
     behind = memories_behind(actor=actor, items=shown)
     moment = now()
-    views = [item_view(one, behind=behind, agents=agents, now=moment) for one in shown]
+    views = [item_view(one, behind=behind, agents=agents, now=moment, own=actor.kind != STAFF) for one in shown]
     context: dict[str, Any] = {
         "rows": [Row(view, preview(view)) for view in views],
         "total": found.total,
-        "heaps": _heaps(actor, state, agents),
-        "choices": choices(state, agents),
-        "source": state.value("source"),
-        "least": state.value("from"),
-        "most": state.value("to"),
-        "session": state.value("session"),
-        "filtered": state.filtered,
-        "state": state.request.state,
+        "heaps": _heaps(actor, desk, state, agents),
+        **queue_context(request, actor, state, agents),
         "waits": state.request.state in (ReviewState.OPEN, ReviewState.SNOOZED),
         "further": after is not None,
         "next": state.query(after=str(shown[-1].item.pk)) if len(found.items) > PAGE_ROWS else "",
-        "query": state.query(),
         "back": state.query(back="batch"),
-        "undoable": recently_decided(request),
-        **surroundings(request, actor),
+        **desk.context(request, actor),
     }
     return render(request, "palace/review/batch.html", context, status=status)
 
@@ -179,7 +168,7 @@ def read_after(request: HttpRequest) -> UUID | None:
         ) from error
 
 
-def _heaps(actor: Actor, state: QueueState, agents: dict[UUID, str]) -> list[Heap]:
+def _heaps(actor: Actor, desk: Desk, state: QueueState, agents: dict[UUID, str]) -> list[Heap]:
     """Give where the items of this state come from, whatever else is filtered by."""
     request = QueueRequest(state=state.request.state)
     return [
@@ -187,7 +176,7 @@ def _heaps(actor: Actor, state: QueueState, agents: dict[UUID, str]) -> list[Hea
             sort=origin.sort,
             label=_origin_label(origin, agents),
             items=origin.items,
-            address=_origin_address(origin, state),
+            address=_origin_address(desk, origin, state),
             chosen=state.value(origin.sort) == origin.value,
         )
         for origin in queue_origins(actor=actor, request=request)
@@ -200,7 +189,7 @@ def _origin_label(origin: Origin, agents: dict[UUID, str]) -> str:
     return str(masked_value(origin.label)) if origin.label else _("a conversation whose name cannot be read")
 
 
-def _origin_address(origin: Origin, state: QueueState) -> str:
+def _origin_address(desk: Desk, origin: Origin, state: QueueState) -> str:
     kept = tuple((name, value) for name, value in state.written if name in ("state", "order"))
     chosen = QueueState(state.request, (*kept, (origin.sort, origin.value)), None)
-    return f"{reverse('palace:review-batch')}{chosen.query()}"
+    return desk.address(chosen, "review-batch")
