@@ -158,7 +158,9 @@ def test_filters_that_cannot_be_used(woman: Client, query: str, code: str) -> No
     problem(woman.json("get", f"/access-log?{query}"), 422, code)
 
 
-@pytest.mark.parametrize(("name", "known"), [("verb", VERBS), ("kind", KINDS), ("actor", ACTORS | {"agent:<id>"})])
+@pytest.mark.parametrize(
+    ("name", "known"), [("verb", VERBS), ("kind", KINDS), ("actor", ACTORS | {"agent:<id>", "staff:<id>"})]
+)
 def test_an_unknown_word_is_answered_with_the_known_ones(woman: Client, name: str, known: frozenset[str]) -> None:
     body = problem(woman.json("get", f"/access-log?{name}=foo"), 422, f"{name}.invalid")
     assert body["field"] == name
