@@ -14,6 +14,7 @@ from memory.admin.owner_choice import KEPT_IN, LASTS
 from memory.models import AuditEvent, Memory, Owner, Status, User, owner_scope
 from memory.services.actors import Actor
 from memory.services.audit.access_log import LogRequest, access_log, who_read
+from memory.services.audit.readers import flush
 from memory.services.clock import now
 from memory.services.drafts import Draft
 from memory.services.remember import remember
@@ -77,8 +78,9 @@ def test_the_owner_reads_in_the_access_log_that_and_what_staff_looked_at(
     log = client_of(alice).get(reverse("palace:access-log")).content.decode()
     assert "staff of this server" in log
     assert len(access_log(actor=alice, request=LogRequest(actor=pseudonym(boss)))) == 3
-    readers = who_read(actor=alice, memory_id=one)
-    assert [reader.staff for reader in readers if reader.agent_id] == [True]
+    flush()
+    found = who_read(actor=alice, memory_id=one)
+    assert [reader.staff for reader in found if reader.agent_id] == [True]
     assert acts(boss, "look") == []
 
 
