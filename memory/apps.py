@@ -90,7 +90,7 @@ def _say_on_pages() -> None:
 
         return worker_notice(actor)
 
-    add_notice(worker)
+    add_notice("worker", worker)
 
 
 def _register_archive_parts() -> None:

@@ -137,7 +137,7 @@ def _open_pages() -> None:
 
         return costs_of_agents(actor)
 
-    add_notice(test_mode)
+    add_notice("test-mode", test_mode)
     add_costs(costs)
     add_section(Section(_("Telemetry"), "telemetry:index", namespace="telemetry", group="agents"))
     meaning = _("What your agents are asked, and whether a part of them fits.")

@@ -2,15 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Final
-
 from django.utils.translation import gettext as _
 
 from memory.palace.notices import Notice
 from memory.services.actors import Actor
 from memory.services.health.heartbeat import worker_is_silent
-
-NAME: Final = "worker"
 
 
 def silent_sentence() -> str:
@@ -23,4 +19,4 @@ def silent_sentence() -> str:
 
 def worker_notice(actor: Actor) -> Notice | None:
     """Give the notice while no worker shows that it lives; one statement."""
-    return Notice(silent_sentence(), name=NAME) if worker_is_silent() else None
+    return Notice(silent_sentence()) if worker_is_silent() else None

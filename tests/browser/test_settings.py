@@ -80,7 +80,7 @@ def test_without_a_worker_every_page_says_so(palace: Page, monkeypatch: pytest.M
     palace.goto("/settings/")
     expect(palace.locator('[data-notice="worker"]').first).to_be_hidden()
     monkeypatch.setattr(heartbeat, "SILENCE", timedelta(0))
-    for page in ("/", "/settings/", "/agents/"):
+    for page in ("/", "/settings/", "/agents/", "/telemetry/coverage/", "/telemetry/costs/", "/telemetry/health/"):
         palace.goto(page)
         expect(palace.locator('[data-notice="worker"]').first).to_contain_text("No worker is running")
 

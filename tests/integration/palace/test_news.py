@@ -19,6 +19,7 @@ from memory.services.drafts import Draft
 from memory.services.health import heartbeat
 from memory.services.remember import remember
 from memory.services.retirement import archive_memory
+from telemetry.services.turns.test_mode import set_test_mode
 from tests.integration.consolidation.reviewing import opened
 from tests.integration.palace.conftest import HTMX, client_of
 
@@ -88,6 +89,15 @@ def test_a_silent_worker_is_said_on_every_page(alice: Actor, monkeypatch: pytest
     monkeypatch.setattr(heartbeat, "SILENCE", timedelta(0))
     assert "No worker is running" in since(browser, "")["worker"]
     assert "No worker is running" in page(browser)
+    for name in ("coverage", "costs", "recall", "health", "test-mode"):
+        assert "No worker is running" in browser.get(reverse(f"telemetry:{name}")).content.decode(), name
+
+
+def test_pages_of_telemetry_say_once_that_test_mode_is_on(alice: Actor) -> None:
+    set_test_mode(actor=alice, enabled=True)
+    browser = client_of(alice)
+    for shown in (page(browser), browser.get(reverse("telemetry:costs")).content.decode()):
+        assert shown.count("Turn events go to a stream of their own") == 1
 
 
 def test_a_place_that_is_none_is_refused(alice: Actor) -> None:
