@@ -86,7 +86,7 @@ class KeyForm(forms.Form):
         super().__init__(data, initial=initial)
         own = [("owner", _("all your agents")), ("agent", _("this agent only"))]
         shared = [(f"{group.kind}:{group.pk}", group_name(group)) for group in groups]
-        self.fields["default_scope"].widget = forms.Select(choices=[*own, *shared])
+        self.fields["default_scope"].widget = forms.Select({"dir": "auto"}, [*own, *shared])
         kept = [(KEEP, ends or _("for ever, as now"))] if key is not None else []
         days = [("" if count is None else str(count), _days(count)) for count in EXPIRIES.values()]
         self.fields["expires"].widget = forms.Select(choices=[*kept, *days])

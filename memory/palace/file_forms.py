@@ -27,7 +27,7 @@ def _content_field() -> PlainText:
 class NewFileForm(forms.Form):
     """A file to create, typed here or taken from the person's computer."""
 
-    scope = forms.ChoiceField(label=_("For"))
+    scope = forms.ChoiceField(label=_("For"), widget=forms.Select({"dir": "auto"}))
     path = PlainLine(
         label=_("Name"),
         required=False,
