@@ -16,6 +16,7 @@ from django.db.models import Q, QuerySet
 from django.http import HttpRequest
 from django.utils.functional import cached_property
 from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
 
 from memory.crypto.keyring import keyring
 from memory.graph.names import name_hash
@@ -130,7 +131,7 @@ def found_by(rows: QuerySet[Any], text: str, *, ids: tuple[str, ...], digest: st
 class AgentFilter(SimpleListFilter):
     """Rows of one agent, which is chosen by its name; a single statement names them all."""
 
-    title = "agent"
+    title = gettext_lazy("agent")
     parameter_name = "agent"
 
     def lookups(self, request: HttpRequest, model_admin: Any) -> list[tuple[str, str]]:

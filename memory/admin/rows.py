@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from typing import Any, ClassVar, Final
 from uuid import UUID
 
-from django.contrib.admin import ModelAdmin
+from django.contrib.admin import FieldListFilter, ModelAdmin
 from django.db.models import Model, QuerySet
 from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
 from django.shortcuts import render
@@ -346,6 +346,11 @@ def _parameter(offered: Any) -> str:
     return offered if isinstance(offered, str) else str(offered.parameter_name)
 
 
+def _title_of(spec: Any) -> Any:
+    """Give what a filter is called: that of a column as the column is."""
+    return columns.named(spec.field) if isinstance(spec, FieldListFilter) else spec.title
+
+
 def _list_context(admin: RowsAdmin, cl: RowsList, lines: list[dict[str, Any]]) -> dict[str, Any]:
     page, pages = cl.page_num, cl.paginator.num_pages
     return {
@@ -353,7 +358,7 @@ def _list_context(admin: RowsAdmin, cl: RowsList, lines: list[dict[str, Any]]) -
         "lines": lines,
         "heads": admin.columns,
         "actions": admin.row_actions,
-        "filters": [(spec.title, list(spec.choices(cl))) for spec in cl.filter_specs],
+        "filters": [(_title_of(spec), list(spec.choices(cl))) for spec in cl.filter_specs],
         "filtered": cl.has_active_filters,
         "clear": cl.clear_all_filters_qs,
         "query": cl.query,
