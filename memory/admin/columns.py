@@ -14,6 +14,7 @@ from django.utils.safestring import SafeString
 from django.utils.text import capfirst
 from django.utils.translation import gettext as _
 
+from memory.admin.field_names import NAMES
 from memory.crypto.sealing import Sealed
 from memory.errors import KeysUnavailable
 from memory.models import Memory
@@ -135,4 +136,5 @@ def code(text: str) -> SafeString:
 
 def named(field: models.Field[Any, Any]) -> str:
     """Give the name of a column for people."""
-    return capfirst(str(field.verbose_name).replace("_", " "))
+    known = NAMES.get(field.name)
+    return str(known) if known is not None else capfirst(str(field.verbose_name).replace("_", " "))
