@@ -6,6 +6,7 @@ hold. The lure stands in all texts and tells nothing: who asks for it would be g
 
 from __future__ import annotations
 
+import unicodedata
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -269,11 +270,18 @@ def plant(client: Client, woman: Client, actor: Actor, name: str, scope: str) ->
 def _file(client: Client, mark: str, name: str) -> str:
     """Write a file twice, of all agents or, since groups have none, of the agent alone."""
     scope = "owner" if name in ("owner", "foreign") else "agent"
-    draft = {"path": f"{mark}path/{mark}soul.md", "content": f"The {LURE} {mark}former is kind.", "scope": scope}
-    made = done(client.json("post", "/files", {**draft, "model": f"{mark}model"}))
+    place = path_of(mark)
+    draft = {"path": f"{place}path/{place}soul.md", "content": f"The {LURE} {mark}former is kind.", "scope": scope}
+    made = done(client.json("post", "/files", {**draft, "model": "".join(filter(str.isalnum, f"{mark}model"))}))
     changed = {"content": f"The {LURE} {mark}virtue is kind."}
     done(client.json("put", f"/files/{made['id']}", changed, **{"If-Match": "*"}))
     return str(made["id"])
+
+
+def path_of(words: str) -> str:
+    """Give words without the signs that the path of a file may not have."""
+    kept = (sign for sign in words if sign not in '/\\:*?"<>|' and unicodedata.category(sign) not in ("Cc", "Cf"))
+    return "".join(kept).strip()
 
 
 def tell(client: Client, mark: str, target: str) -> str:
@@ -309,7 +317,8 @@ def _memories(client: Client, mark: str, scope: str) -> Rows:
     wanted = {"category": "goal", "least": 2, "scope": scope}
     made = done(client.json("post", "/memories/compress", wanted))["made"]
     return {
-        "memory": first, "other": other, "edge": edge, "session": told["session_id"], "summary": made[0]["summary_id"]
+        "memory": first, "other": other, "edge": edge, "session": told["session_id"], "summary": made[0]["summary_id"],
+        "turn": told["results"][0]["id"],
     }  # fmt: skip
 
 
