@@ -20,6 +20,7 @@ from memory.errors import KeysUnavailable
 from memory.models import Memory
 from memory.palace.covering import cover, coverer, former_text
 from memory.palace.dates import moment
+from memory.palace.numbers import local
 from memory.privacy.masking import masked_value
 from memory.services.clock import now
 
@@ -37,7 +38,7 @@ def when(value: datetime | None) -> SafeString | str:
 
 def share(value: float | None) -> str:
     """Write a number from 0 to 1 with two places."""
-    return NOTHING if value is None else f"{value:.2f}"
+    return NOTHING if value is None else local(f"{value:.2f}")
 
 
 def shortened(text: str, most: int = PREVIEW) -> str:

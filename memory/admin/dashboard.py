@@ -12,7 +12,9 @@ from memory.admin.pages import panels
 from memory.crypto.keyring import keyring
 from memory.errors import LociError
 from memory.models import ConsolidationRun, EmbeddingSpace, Memory, MemoryVector, PendingVector, owner_scope
+from memory.palace.numbers import whole
 from memory.palace.presenters import label
+from memory.palace.sentences import said
 from memory.services.actors import Actor
 from memory.services.findings import Finding
 from memory.services.health import recent_findings, state_of
@@ -37,18 +39,18 @@ def dashboard(actor: Actor, *, everything: bool) -> dict[str, Any]:
         runs = list(ConsolidationRun.objects.order_by("-started_at", "-id")[:LAST_RUNS])
         backlog = count_open(actor)
         stored = [
-            (_("memories"), f"{Memory.objects.count():,}"),
-            (_("vectors"), f"{MemoryVector.objects.count():,}"),
-            (_("waiting vectors"), f"{PendingVector.objects.count():,}"),
+            (_("memories"), whole(Memory.objects.count())),
+            (_("vectors"), whole(MemoryVector.objects.count())),
+            (_("waiting vectors"), whole(PendingVector.objects.count())),
         ]
     return {
         "state": state,
         "state_word": label(state),
         "findings": [_finding(found) for found in findings if everything or found.status != "ok"],
         "queue": [
-            (_("waiting"), f"{queue.waiting:,}"),
+            (_("waiting"), whole(queue.waiting)),
             (_("oldest"), columns.when(queue.oldest)),
-            (_("failed within a day"), f"{queue.failed:,}"),
+            (_("failed within a day"), whole(queue.failed)),
             (_("a worker was last seen"), columns.when(queue.worker_seen)),
         ],
         "runs": [
@@ -56,13 +58,13 @@ def dashboard(actor: Actor, *, everything: bool) -> dict[str, Any]:
                 "address": reverse("admin:memory_consolidationrun_change", args=[run.pk]),
                 "state": label(run.state),
                 "trigger": label(run.trigger),
-                "rows": f"{run.rows_seen:,}",
+                "rows": whole(run.rows_seen),
                 "error": run.error_code,
                 "began": columns.when(run.started_at),
             }
             for run in runs
         ],
-        "backlog": f"{backlog:,}",
+        "backlog": whole(backlog),
         "stored": stored,
         "spaces": [
             (space, label(space.state), reverse("loci-admin:space", args=[space.pk]))
@@ -78,8 +80,8 @@ def _finding(found: Finding) -> dict[str, str]:
         "name": label(found.name),
         "status": found.status,
         "status_word": label(found.status),
-        "detail": found.detail,
-        "remedy": found.remedy,
+        "detail": said(found.detail),
+        "remedy": said(found.remedy),
     }
 
 

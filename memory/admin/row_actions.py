@@ -14,6 +14,7 @@ from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 
 from memory.errors import InvalidInput, LociError
+from memory.palace.sentences import said
 from memory.services.actors import Actor
 
 MOST_AT_ONCE: Final = 100
@@ -62,7 +63,7 @@ def act(request: HttpRequest, actor: Actor, action: RowAction, ids: Sequence[UUI
         try:
             action.run(actor, one)
         except LociError as error:
-            refused[error.message] += 1
+            refused[said(error.message)] += 1
     done = len(ids) - refused.total()
     if done:
         sentence = ngettext("%(label)s: done for %(count)s row.", "%(label)s: done for %(count)s rows.", done)

@@ -12,6 +12,7 @@ from django.utils.translation import ngettext
 
 from memory.models import AgentGroup, AgentKey
 from memory.palace.dates import Moment, moment, optional_moment
+from memory.palace.numbers import local
 from memory.palace.permission_words import group_name, permission_name, scope_name
 from memory.services.agent_figures import AgentFigures
 from memory.services.legible import UNREADABLE, legible
@@ -60,7 +61,7 @@ def agent_row(figures: AgentFigures, now: datetime, costs: Mapping[UUID, Sequenc
         id=agent.pk,
         name=legible(agent, "name") or _(UNREADABLE),
         paused=optional_moment(agent.paused_at, now),
-        trust="" if agent.trust is None else f"{agent.trust:g}",
+        trust="" if agent.trust is None else local(f"{agent.trust:g}"),
         groups=[group_name(group) for group in figures.groups],
         permissions=[permission_name(scope) for scope in figures.permissions],
         keys=ngettext("%(count)d key works", "%(count)d keys work", figures.keys) % {"count": figures.keys},

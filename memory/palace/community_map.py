@@ -11,6 +11,7 @@ import numpy as np
 
 from memory.graph.layout import discs
 from memory.palace.graph_state import GraphState
+from memory.palace.numbers import local
 from memory.palace.presenters import HUES
 from memory.privacy.masking import masked_value
 from memory.services.graph.communities import Bridge, CommunityView
@@ -96,7 +97,9 @@ def community_map(communities: Sequence[CommunityView], bridges: Sequence[Bridge
 
 def _disc(one: CommunityView, title: str, radius: float, x: float, y: float) -> Disc:
     inner, outer = one.inner_weight, one.outer_weight
-    within = f"{inner / (inner + outer):.0%}" if inner is not None and outer is not None and inner + outer else ""
+    within = (
+        local(f"{inner / (inner + outer):.0%}") if inner is not None and outer is not None and inner + outer else ""
+    )
     return Disc(
         number=str(one.number),
         title=title,

@@ -13,6 +13,7 @@ from django.utils.translation import ngettext, pgettext
 
 from memory.palace import consolidation_words as words
 from memory.palace.dates import Moment, moment, optional_moment, relative
+from memory.palace.numbers import local
 from memory.palace.presenters import Card, card
 from memory.palace.review_words import KINDS as REVIEW_KINDS
 from memory.services.consolidation.groups import Group
@@ -89,7 +90,7 @@ def size(count: int) -> str:
     value, unit = float(count), 0
     while value >= STEP and unit < len(UNITS) - 1:
         value, unit = value / STEP, unit + 1
-    return f"{count} B" if not unit else f"{value:.1f} {UNITS[unit]}"
+    return f"{count} B" if not unit else local(f"{value:.1f} {UNITS[unit]}")
 
 
 def run_view(run: Mapping[str, Any], now: datetime) -> RunView:
@@ -177,7 +178,7 @@ def _stage(report: Mapping[str, Any]) -> StageView:
 def _outcome(stages: tuple[StageView, ...]) -> str:
     """Say what a run came to in one line: its largest counts that tell of something new."""
     told = [
-        f"{name}: {count:,}"
+        local(f"{name}: {count:,}")
         for one in stages
         if one.state == "done"
         for name, count in one.counts

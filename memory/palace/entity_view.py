@@ -15,6 +15,7 @@ from memory.graph.labels import spoken
 from memory.models import Entity, EntityMerge, Relation
 from memory.palace.dates import Moment, moment, optional_moment
 from memory.palace.graph_words import kind_word
+from memory.palace.numbers import local
 from memory.privacy.masking import masked_value
 
 
@@ -136,7 +137,7 @@ def _relation(row: Relation, entity_id: UUID, now: datetime) -> RelationView:
         known_from=moment(row.recorded_at, now),
         ended_known=optional_moment(row.closed_at, now),
         retracted=optional_moment(row.retracted_at, now),
-        sure=f"{row.confidence:.0%}",
+        sure=local(f"{row.confidence:.0%}"),
         is_open=row.valid_until is None and row.retracted_at is None,
     )
 

@@ -12,6 +12,7 @@ from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 
 from memory.errors import LociError
+from memory.palace.sentences import said
 from memory.ports.request_id import current_request_id
 
 ADVICE: Final = {
@@ -59,9 +60,8 @@ class Problem:
 def problem_of(error: LociError) -> Problem:
     """Turn a domain error into what is shown."""
     advice = ADVICE.get(error.machine_code, NOT_FOUND_ADVICE if error.status == 404 else "")
-    # The texts of errors are in the catalogues as they stand, so that services need not know of languages.
     return Problem(
-        gettext(error.message),
+        said(error.message),
         str(advice),
         error.machine_code,
         STATUSES.get(error.machine_code, error.status),

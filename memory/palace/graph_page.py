@@ -19,6 +19,7 @@ from memory.palace.bubbles import Picture, bubbles, group_of
 from memory.palace.dates import relative
 from memory.palace.graph_state import ROWS, GraphState
 from memory.palace.graph_words import kind_word
+from memory.palace.numbers import local, whole
 from memory.palace.presenters import Tag, tag
 from memory.services.graph_view.things import Thing
 from memory.services.graph_view.view import GraphView
@@ -130,9 +131,9 @@ def graph_page(view: GraphView, state: GraphState, *, now: datetime, seed_words:
 def _row(one: Thing, place: int, view: GraphView, state: GraphState) -> Row:
     page, seed = ("palace:memory", "memory") if one.is_memory else ("palace:entity", "entity")
     if one.is_memory:
-        support = ngettext("said %(count)s time", "said %(count)s times", one.support) % {"count": f"{one.support:,}"}
+        support = ngettext("said %(count)s time", "said %(count)s times", one.support) % {"count": whole(one.support)}
     else:
-        support = ngettext("in %(count)s memory", "in %(count)s memories", one.support) % {"count": f"{one.support:,}"}
+        support = ngettext("in %(count)s memory", "in %(count)s memories", one.support) % {"count": whole(one.support)}
     return Row(
         id=one.id,
         place=place,
@@ -145,13 +146,13 @@ def _row(one: Thing, place: int, view: GraphView, state: GraphState) -> Row:
         community="" if one.community is None else view.communities.get(one.community, ""),
         importance=min(10, max(1, round(one.importance * 10))),
         support=support,
-        sure=f"{one.confidence:.0%}",
+        sure=local(f"{one.confidence:.0%}"),
         seed=one.seed,
         inferred=one.inferred,
         contested=one.contested,
         masked=one.masked,
         more=one.more,
-        more_words=ngettext("%(count)s more link", "%(count)s more links", one.more) % {"count": f"{one.more:,}"},
+        more_words=ngettext("%(count)s more link", "%(count)s more links", one.more) % {"count": whole(one.more)},
     )
 
 
@@ -160,11 +161,11 @@ def _counts(view: GraphView) -> str:
     others = len(view.things) - memories
     said = []
     if memories:
-        said.append(ngettext("%(count)s memory", "%(count)s memories", memories) % {"count": f"{memories:,}"})
+        said.append(ngettext("%(count)s memory", "%(count)s memories", memories) % {"count": whole(memories)})
     if others:
-        said.append(ngettext("%(count)s name", "%(count)s names", others) % {"count": f"{others:,}"})
+        said.append(ngettext("%(count)s name", "%(count)s names", others) % {"count": whole(others)})
     links = len(view.links)
-    said.append(ngettext("%(count)s link", "%(count)s links", links) % {"count": f"{links:,}"})
+    said.append(ngettext("%(count)s link", "%(count)s links", links) % {"count": whole(links)})
     return ", ".join(said)
 
 
@@ -172,10 +173,10 @@ def _unseen(view: GraphView) -> str:
     said = []
     if view.unseen:
         more = ngettext("and %(count)s more around them", "and %(count)s more around them", view.unseen)
-        said.append(more % {"count": f"{view.unseen:,}"})
+        said.append(more % {"count": whole(view.unseen)})
     if view.more_links:
         more = ngettext("%(count)s link is not drawn", "%(count)s links are not drawn", view.more_links)
-        said.append(more % {"count": f"{view.more_links:,}"})
+        said.append(more % {"count": whole(view.more_links)})
     return "; ".join(said)
 
 

@@ -10,6 +10,7 @@ from django.utils.formats import date_format
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
+from memory.palace.numbers import whole
 from memory.services.growth import TIERS, Week
 
 WIDTH: Final = 1000
@@ -66,7 +67,7 @@ def growth_view(weeks: Sequence[Week]) -> Growth | None:
     layers, below = list[Layer](), [0] * len(weeks)
     for tier in used:
         above = [low + week.total[tier] for low, week in zip(below, weeks, strict=True)]
-        layers.append(Layer(str(NAMES[tier]), tier, _outline(below, above, top), f"{weeks[-1].total[tier]:,}"))
+        layers.append(Layer(str(NAMES[tier]), tier, _outline(below, above, top), whole(weeks[-1].total[tier])))
         below = above
     return Growth(
         layers=layers,
@@ -78,9 +79,9 @@ def growth_view(weeks: Sequence[Week]) -> Growth | None:
         rows=[
             {
                 "week": _day(week),
-                "counts": [f"{week.total[tier]:,}" for tier in used],
-                "total": f"{sum(week.total.values()):,}",
-                "new": f"{week.new:,}",
+                "counts": [whole(week.total[tier]) for tier in used],
+                "total": whole(sum(week.total.values())),
+                "new": whole(week.new),
             }
             for week in reversed(weeks[-MOST_ROWS:])
         ],
@@ -119,6 +120,6 @@ def _told(weeks: Sequence[Week]) -> str:
     """Say in a sentence what the picture shows."""
     total, fresh = sum(weeks[-1].total.values()), sum(week.new for week in weeks[-4:])
     return _("%(total)s memories are kept; %(fresh)s of them came in the last four weeks.") % {
-        "total": f"{total:,}",
-        "fresh": f"{fresh:,}",
+        "total": whole(total),
+        "fresh": whole(fresh),
     }

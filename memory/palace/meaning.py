@@ -9,6 +9,8 @@ from django.conf import settings
 from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 
+from memory.palace.numbers import whole
+from memory.palace.sentences import said
 from memory.providers.composition import embedder
 from memory.services.health import embedder_finding
 
@@ -47,20 +49,20 @@ def embedder_status(pending: int) -> EmbedderStatus:
     found = embedder_finding()
     if found.status == "failing":
         sentence = _("Search by meaning is not set up; I search by words.")
-        return EmbedderStatus("failing", sentence, _(found.detail), _(found.remedy), waiting=pending)
+        return EmbedderStatus("failing", sentence, said(found.detail), said(found.remedy), waiting=pending)
     model = embedder()
     if model.provider == "none":
         without = ngettext("%(count)s memory has no vector.", "%(count)s memories have no vector.", pending)
-        detail = without % {"count": f"{pending:,}"} if pending else ""
+        detail = without % {"count": whole(pending)} if pending else ""
         return EmbedderStatus(
             "off", _("Search by meaning is switched off; I search by words."), detail, waiting=pending
         )
     name = f"{model.provider} / {model.model}"
     waiting = ngettext(
         "%(count)s memory waits to be read for meaning.", "%(count)s memories wait to be read for meaning.", pending
-    ) % {"count": f"{pending:,}"}
+    ) % {"count": whole(pending)}
     if found.status == "degraded":
-        detail = f"{_(found.detail)} {waiting if pending else ''}".strip()
+        detail = f"{said(found.detail)} {waiting if pending else ''}".strip()
         sentence = _("Search by meaning is unavailable; I search by words.")
         if model.lacks_model:
             return EmbedderStatus(
@@ -72,7 +74,7 @@ def embedder_status(pending: int) -> EmbedderStatus:
                 pending,
                 name,
             )
-        return EmbedderStatus("failing", sentence, detail, _(found.remedy), waiting=pending, name=name)
+        return EmbedderStatus("failing", sentence, detail, said(found.remedy), waiting=pending, name=name)
     if pending:
         later = _("They are found by words until then.")
         return EmbedderStatus("pending", waiting, later, waiting=pending, name=name)

@@ -15,6 +15,7 @@ from memory.consolidation.policies import Fading, RetentionPolicy
 from memory.consolidation.strength import EACH_USE, MOST_OF_USES, SLOW_ABOVE, strength
 from memory.models import Memory, MemorySource, Status
 from memory.palace.dates import Moment, moment
+from memory.palace.numbers import local
 from memory.services.consolidation.derived import made_here
 
 DAY: Final = timedelta(days=1)
@@ -99,20 +100,22 @@ def strength_view(
             "bound": SLOW_ABOVE,
         }
     reasons = [
-        (_("importance"), f"{row.importance:.2f}"),
+        (_("importance"), local(f"{row.importance:.2f}")),
         (_("since its last use") if used else _("since it was stored"), _days(days)),
         (_("half-life, by the policy “%(name)s”") % {"name": policy.name}, half),
-        (_("what time has left of its importance"), f"{left:.3f}"),
+        (_("what time has left of its importance"), local(f"{left:.3f}")),
         (
             ngettext("%(count)s use, 0.05 each and 0.3 at most", "%(count)s uses, 0.05 each and 0.3 at most", count)
             % {"count": count},
-            f"{uses:.2f}",
+            local(f"{uses:.2f}"),
         ),
     ]
-    formula = f"{row.importance:.2f} × 0.5^({days:.1f} / {half_life:g}) + {uses:.2f} = {value:.3f}"
+    formula = local(f"{row.importance:.2f} × 0.5^({days:.1f} / {half_life:g}) + {uses:.2f} = {value:.3f}")
     fading = policy.tiers.get(row.tier)
     end = _end(row, last, uses, half_life, fading)
-    return Strength(f"{value:.0%}", formula, reasons, _fate(row, end, fading, now), _curve(row, used, policy, end, now))
+    return Strength(
+        local(f"{value:.0%}"), formula, reasons, _fate(row, end, fading, now), _curve(row, used, policy, end, now)
+    )
 
 
 def certainty_reasons(
@@ -150,7 +153,7 @@ def certainty_reasons(
 def _days(days: float) -> str:
     if days < 1:
         return _("less than a day")
-    return ngettext("%(days)s day", "%(days)s days", round(days)) % {"days": f"{days:.1f}"}
+    return ngettext("%(days)s day", "%(days)s days", round(days)) % {"days": local(f"{days:.1f}")}
 
 
 def _end(row: Memory, last: datetime, uses: float, half_life: float, fading: Fading | None) -> datetime | None:
@@ -237,11 +240,11 @@ def _curve(
         ends=f"{now + ahead:%Y-%m-%d}",
         label=_("Strength falls from %(first)s on %(begin)s to %(last)s on %(end)s when nobody uses it; today %(now)s.")
         % {
-            "first": f"{at(begin):.0%}",
+            "first": local(f"{at(begin):.0%}"),
             "begin": f"{begin:%Y-%m-%d}",
-            "last": f"{at(now + ahead):.0%}",
+            "last": local(f"{at(now + ahead):.0%}"),
             "end": f"{now + ahead:%Y-%m-%d}",
-            "now": f"{at(now):.0%}",
+            "now": local(f"{at(now):.0%}"),
         },
         rows=_rows(begin, ahead, at, end, now),
     )
@@ -254,4 +257,4 @@ def _rows(
     if end is not None and end <= now + ahead:
         noted[end] = _("archived from here on")
     moments = {now + ahead * (step / TABLE_ROWS) for step in range(1, TABLE_ROWS + 1)} | noted.keys()
-    return [Row(moment(one, now), f"{at(one):.1%}", noted.get(one, "")) for one in sorted(moments)]
+    return [Row(moment(one, now), local(f"{at(one):.1%}"), noted.get(one, "")) for one in sorted(moments)]

@@ -16,6 +16,7 @@ from memory.models import EdgeKind, Memory, ReviewKind, ReviewState
 from memory.palace.covering import cover, former_text
 from memory.palace.dates import Moment, moment
 from memory.palace.memory_view import BEFORE
+from memory.palace.numbers import local
 from memory.palace.presenters import Card, card
 from memory.services.conversations import Beside
 from memory.services.graph.edges import Linked
@@ -137,7 +138,7 @@ def link_view(linked: Linked, now: datetime) -> LinkView:
         id=edge.pk,
         words=str(words),
         relationship=former_text(edge.relationship, ()) if edge.relationship else "",
-        percent=f"{edge.weight:.0%}",
+        percent=local(f"{edge.weight:.0%}"),
         insight=edge.insight_id,
         card=card(linked.memory, now, characters=PREVIEWED),
     )
@@ -235,8 +236,8 @@ def _side(role: str, row: Memory | None, here: UUID, now: datetime) -> Side:
     if row is None:
         return Side(role, None, False, None, [])
     facts = [
-        _("importance %(number)s") % {"number": f"{row.importance:.2f}"},
-        _("certainty %(number)s") % {"number": f"{row.confidence:.0%}"},
+        _("importance %(number)s") % {"number": local(f"{row.importance:.2f}")},
+        _("certainty %(number)s") % {"number": local(f"{row.confidence:.0%}")},
         _("stated by you") if row.agent_id is None else _("stated by an agent"),
     ]
     return Side(role, card(row, now, characters=QUOTED), row.pk == here, moment(row.occurred_at, now), facts)

@@ -16,6 +16,7 @@ from memory.models import Memory, MemorySource, MemoryVersion, Status
 from memory.palace.covering import coverer, is_covered
 from memory.palace.dates import Moment, moment, optional_moment, relative
 from memory.palace.memory_history import VersionView, version_views
+from memory.palace.numbers import local, whole
 from memory.palace.presenters import Tag, label, reason_words, tag, ten
 from memory.privacy import meaning
 from memory.privacy.masking import masked
@@ -173,7 +174,7 @@ def _facts(
         facts.append(Fact(_("because"), reason_words(row.archive_reason)))
     facts += [
         Fact(_("memory"), label(row.tier)),
-        Fact(_("certainty"), f"{row.confidence:.0%}"),
+        Fact(_("certainty"), local(f"{row.confidence:.0%}")),
         Fact(_("recalled"), _uses(used, now)),
         Fact(_("who may read it"), _readers(row, agents)),
     ]
@@ -193,7 +194,7 @@ def _uses(used: tuple[int, datetime] | None, now: datetime) -> str:
     if used is None:
         return _("not yet")
     times = ngettext("once, last %(when)s", "%(count)s times, last %(when)s", used[0])
-    return times % {"count": f"{used[0]:,}", "when": relative(used[1], now)}
+    return times % {"count": whole(used[0]), "when": relative(used[1], now)}
 
 
 def _readers(row: Memory, agents: Mapping[UUID, str]) -> str:

@@ -17,6 +17,7 @@ from memory.models import Kind, Memory, Status
 from memory.palace.covering import cover, coverer
 from memory.palace.dates import Moment, moment, optional_moment
 from memory.palace.marking import Piece, excerpt
+from memory.palace.numbers import local
 from memory.palace.vocabulary import WORDS
 from memory.services.recall import Hit
 from memory.text.limits import CATEGORIES
@@ -238,7 +239,7 @@ def _why(reasons: Mapping[str, Any]) -> list[str]:
     arms = reasons.get("arms", {})
     why = []
     if "dense" in arms:
-        why.append(_("similar meaning %(score)s") % {"score": f"{max(arms['dense']['score'], 0.0):.2f}"})
+        why.append(_("similar meaning %(score)s") % {"score": local(f"{max(arms['dense']['score'], 0.0):.2f}")})
     if arms.get("lexical", {}).get("rank") is not None:
         why.append(_("words: place %(place)s") % {"place": arms["lexical"]["rank"]})
     if arms.get("time", {}).get("rank") is not None:
@@ -289,23 +290,23 @@ def _explanation(hit: Hit) -> Explanation:
         ArmLine(
             str(ARM_NAMES.get(name, name)),
             _("not in its list") if arm["rank"] is None else str(arm["rank"]),
-            f"{arm['score']:.3f}",
+            local(f"{arm['score']:.3f}"),
         )
         for name, arm in reasons.get("arms", {}).items()
     ]
-    terms = [(_("relevance"), f"{hit.relevance:.3f}"), (_("score"), f"{hit.score:.3f}")]
+    terms = [(_("relevance"), local(f"{hit.relevance:.3f}")), (_("score"), local(f"{hit.score:.3f}"))]
     if "fused" in reasons:
-        terms.append((_("together, before adjustments"), f"{reasons['fused']:.3f}"))
+        terms.append((_("together, before adjustments"), local(f"{reasons['fused']:.3f}")))
     for name, neutral, words in ADJUSTMENTS:
         if reasons.get(name, neutral) != neutral:
-            terms.append((str(words), f"{reasons[name]:.3f}"))
+            terms.append((str(words), local(f"{reasons[name]:.3f}")))
     if shared := reasons.get("community", 0.0):
         sign = "+" if "evidence" in reasons else "× 1 +"
-        terms.append((_("of a community asked about, %(sign)s") % {"sign": sign}, f"{shared:.3f}"))
+        terms.append((_("of a community asked about, %(sign)s") % {"sign": sign}, local(f"{shared:.3f}")))
     terms += [
         (
             _("evidence: %(name)s, +") % {"name": EVIDENCE_NAMES.get(name, name)},
-            f"{term['weight']:g} × {term['value']:.3f} = {term['added']:.3f}",
+            local(f"{term['weight']:g} × {term['value']:.3f} = {term['added']:.3f}"),
         )
         for name, term in reasons.get("evidence", {}).items()
     ]

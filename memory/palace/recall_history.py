@@ -9,6 +9,7 @@ from typing import Any, Final
 from django.utils.translation import gettext as _
 
 from memory.palace.dates import Moment, moment
+from memory.palace.numbers import local
 from memory.palace.presenters import label
 from memory.services.actors import Actor
 from memory.services.clock import now
@@ -67,4 +68,4 @@ def _value(value: Any) -> str:
         return " ".join(f"{label(str(name))} {number:g}" for name, number in value.items()) or _("none")
     if isinstance(value, list | tuple):
         return " ".join(str(one) for one in value)
-    return f"{value:g}" if isinstance(value, int | float) else str(value)
+    return local(f"{value:g}") if isinstance(value, int | float) else str(value)

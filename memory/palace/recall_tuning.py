@@ -13,6 +13,7 @@ from django.utils.translation import gettext_lazy, ngettext
 
 from memory.errors import InvalidInput
 from memory.models import Tier
+from memory.palace.numbers import local
 from memory.recall.profiles import RecallProfile
 from memory.recall.reranking import DIVERSE
 
@@ -92,7 +93,7 @@ def said(name: str, value: float) -> str:
         if value >= NEVER:
             return _("never")
         return ngettext("%(days)s day", "%(days)s days", int(value)) % {"days": int(value)}
-    return f"{value:g} %" if name == "threshold" else f"{value:.2f}"
+    return local(f"{value:g} %") if name == "threshold" else local(f"{value:.2f}")
 
 
 def label_of(name: str) -> str:
@@ -140,7 +141,7 @@ def _number(name: str, text: str, stands: float) -> float:
             message = _("The least relevance is a number of percent from 0 to 100.")
             raise InvalidInput(message, code="threshold.out_of_range", field="threshold")
         message = _("“%(name)s” is a number from %(least)s to %(most)s.") % {
-            "name": label_of(name), "least": f"{least:g}", "most": f"{most:g}",
+            "name": label_of(name), "least": local(f"{least:g}"), "most": local(f"{most:g}"),
         }  # fmt: skip
         raise InvalidInput(message, code="profile.invalid", field=name)
     return round(value, 2) if step < 1 else round(value)

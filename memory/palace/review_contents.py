@@ -17,6 +17,7 @@ from memory.models import Memory, ReviewKind
 from memory.palace import review_words as words
 from memory.palace.covering import coverer
 from memory.palace.dates import moment
+from memory.palace.numbers import local
 from memory.palace.presenters import label, ten
 from memory.privacy.masking import masked
 from memory.services.review_context import Standing, Touched
@@ -178,7 +179,7 @@ def _statement_side(heading: str, row: Memory, item: Material) -> Side:
     lines = [
         Line(_("Said"), moment(row.occurred_at, item.now).absolute),
         Line(_("Importance"), _("%(number)s of 10") % {"number": ten(row.importance)}),
-        Line(_("Certainty"), f"{row.confidence:.0%}"),
+        Line(_("Certainty"), local(f"{row.confidence:.0%}")),
         Line(_("Source"), (row.source or "") if item.revealed else coverer(row)(row.source or "")),
     ]
     text = row.text if item.revealed else masked(row.text, row.pii_kinds, row.pii_tier).text

@@ -14,6 +14,7 @@ from memory.errors import KeysUnavailable
 from memory.models import owner_scope
 from memory.palace.meaning import SEEN_COOKIE, embedder_status
 from memory.palace.notices import notices
+from memory.palace.numbers import whole
 from memory.palace.places import written_place
 from memory.palace.presenters import CATEGORY_CHOICES, Card, cards_with
 from memory.palace.sections import counted_navigation
@@ -50,7 +51,7 @@ def _numbers(counts: dict[str, int]) -> list[str]:
         (counts["archived"], ngettext("%(count)s archived", "%(count)s archived", counts["archived"])),
         (counts["vectors_pending"], ngettext("%(count)s waiting", "%(count)s waiting", counts["vectors_pending"])),
     ]
-    return [words % {"count": f"{count:,}"} for place, (count, words) in enumerate(said) if count or not place]
+    return [words % {"count": whole(count)} for place, (count, words) in enumerate(said) if count or not place]
 
 
 def surroundings(request: HttpRequest, actor: Actor) -> dict[str, Any]:

@@ -9,6 +9,7 @@ from typing import IO, Any, Final
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy, pgettext
 
+from memory.palace.numbers import whole
 from memory.palace.presenters import label
 from memory.services.actors import Actor
 from memory.services.archive.importing import import_archive
@@ -100,13 +101,13 @@ def _whole(sort: str, found: ArchiveImported) -> TakenOver:
         "settings": {"created": found.settings or 0},
     }
     foreign = _("left out: of the installation, not of the memories")
-    left = [Line(label(part), foreign, f"{count:,}") for part, count in found.left.items()]
+    left = [Line(label(part), foreign, whole(count)) for part, count in found.left.items()]
     return TakenOver(sort, [*_lines(parts), *left], _refused(found.errors), _further(found.further_errors))
 
 
 def _lines(parts: Mapping[str, Mapping[str, int]]) -> list[Line]:
     return [
-        Line(label(part), str(OUTCOMES[name]) if name in OUTCOMES else label(name), f"{count:,}")
+        Line(label(part), str(OUTCOMES[name]) if name in OUTCOMES else label(name), whole(count))
         for part, counts in parts.items()
         for name, count in counts.items()
         if count
@@ -127,4 +128,4 @@ def _refused(errors: list[dict[str, Any]]) -> list[dict[str, str]]:
 
 
 def _further(count: int) -> str:
-    return f"{count:,}" if count else ""
+    return whole(count) if count else ""

@@ -15,6 +15,7 @@ from memory.admin.models import parts
 from memory.admin.row_actions import RowAction
 from memory.admin.rows import Column, RowsAdmin, Shown, link, related
 from memory.admin.site import site
+from memory.palace.numbers import local
 from memory.palace.presenters import label
 from telemetry.models import (
     Budget,
@@ -113,7 +114,7 @@ class RecallObservationAdmin(_OfAgents):
         parts.word(_("Sort"), "sort"),
         parts.word(_("Profile"), "profile"),
         parts.number(_("Hits"), "hits"),
-        Column(_("Milliseconds"), lambda row, extras: f"{row.duration_us / 1000:.1f}", number=True),
+        Column(_("Milliseconds"), lambda row, extras: local(f"{row.duration_us / 1000:.1f}"), number=True),
         parts.flag(_("By words only"), "fallback"),
         parts.moment(_("When"), "created_at"),
     )
@@ -256,7 +257,7 @@ class ModelUsageAdmin(_OfAgents):
         parts.codes(_("Model"), "model"),
         parts.number(_("Calls"), "calls"),
         parts.number(_("Failures"), "failures"),
-        Column(_("Cost"), lambda row, extras: f"{row.cost:.4f} {row.currency}", number=True),
+        Column(_("Cost"), lambda row, extras: local(f"{row.cost:.4f} {row.currency}"), number=True),
     )
     ordering = ("-hour", "-id")
     list_filter = (AgentFilter, ("hour", DateFieldListFilter))

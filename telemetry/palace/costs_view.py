@@ -12,6 +12,7 @@ from uuid import UUID
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
+from memory.palace.numbers import local, whole
 from telemetry.palace import chart
 from telemetry.services.costs.breakdown import NO_AGENT, UNKNOWN_AGENT, Line
 from telemetry.services.costs.budgets import BudgetUse
@@ -94,9 +95,9 @@ def money(amount: Decimal, currency: str) -> str:
     if not amount:
         return f"0 {currency}"
     if amount >= 1:
-        return f"{amount:,.2f} {currency}"
+        return local(f"{amount:,.2f} {currency}")
     digits = min(4 - 1 - amount.adjusted(), 12)
-    return f"{shown(round(amount, digits))} {currency}"
+    return local(f"{shown(round(amount, digits))} {currency}")
 
 
 def numbers(report: UsageReport, today: Decimal, month: Decimal) -> list[tuple[str, str]]:
@@ -105,11 +106,11 @@ def numbers(report: UsageReport, today: Decimal, month: Decimal) -> list[tuple[s
     return [
         (_("This month"), money(month, report.currency)),
         (_("Today"), money(today, report.currency)),
-        (_("Calls"), f"{total.calls:,}"),
-        (_("Failed"), f"{total.failures:,}"),
-        (_("Tokens read"), f"{total.input_tokens:,}"),
-        (_("Tokens written"), f"{total.output_tokens:,}"),
-        (_("Without a price"), f"{total.unpriced_calls:,}"),
+        (_("Calls"), whole(total.calls)),
+        (_("Failed"), whole(total.failures)),
+        (_("Tokens read"), whole(total.input_tokens)),
+        (_("Tokens written"), whole(total.output_tokens)),
+        (_("Without a price"), whole(total.unpriced_calls)),
     ]
 
 
@@ -138,9 +139,9 @@ def cost_rows(
     return [
         CostRow(
             label=str((labels or {}).get(line.key) or NAMELESS.get(line.label, line.label)),
-            calls=f"{line.calls:,}",
-            failures=f"{line.failures:,}",
-            tokens=f"{line.input_tokens + line.output_tokens:,}",
+            calls=whole(line.calls),
+            failures=whole(line.failures),
+            tokens=whole(line.input_tokens + line.output_tokens),
             cost=_cost(line, currency),
         )
         for line in lines
@@ -196,7 +197,7 @@ def _cost(line: Sums, currency: str) -> str:
     known = money(line.cost, currency)
     if not line.unpriced_calls:
         return known
-    return _("%(cost)s, and %(calls)s without a price") % {"cost": known, "calls": f"{line.unpriced_calls:,}"}
+    return _("%(cost)s, and %(calls)s without a price") % {"cost": known, "calls": whole(line.unpriced_calls)}
 
 
 def _days(report: UsageReport) -> list[date]:
@@ -214,7 +215,7 @@ def _bar(day: date, place: int, many: int, by_day: Mapping[str, Line], highest: 
         width=chart.percent(0.8 / many),
         y=HEIGHT - FOOT - height,
         height=height,
-        calls=f"{line.calls:,}" if line else "0",
-        tokens=f"{line.input_tokens + line.output_tokens:,}" if line else "0",
+        calls=whole(line.calls) if line else "0",
+        tokens=whole(line.input_tokens + line.output_tokens) if line else "0",
         cost=_cost(line, currency) if line else f"0 {currency}",
     )

@@ -13,6 +13,7 @@ from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy, ngettext
 
 from memory.palace.dates import moment
+from memory.palace.numbers import local, whole
 from memory.palace.privacy_view import NO_NAME
 from memory.services.legible import UNREADABLE
 from telemetry.palace import chart
@@ -70,7 +71,7 @@ def report_view(report: CoverageReport, state: CoverageState, requests_page: str
 
     placed = chart.pareto(
         [
-            chart.Share(_label(bar), f"{bar.fallback_count:,} · {percent(bar.share)}", bar.share, bar.cumulative)
+            chart.Share(_label(bar), f"{whole(bar.fallback_count)} · {percent(bar.share)}", bar.share, bar.cumulative)
             for bar in report.pareto
         ]
     )
@@ -88,7 +89,7 @@ def report_view(report: CoverageReport, state: CoverageState, requests_page: str
         "groups": [_group(one, address(one.key)) for one in report.clusters],
         "more_groups": report.cluster_count - len(report.clusters),
         "failures": [
-            {"group": _group(one, address(one.key)), "missed": f"{one.missed_count:,}"} for one in report.top_failures
+            {"group": _group(one, address(one.key)), "missed": whole(one.missed_count)} for one in report.top_failures
         ],
         "spokes": [_spoke(name, one) for name, one in report.coverage_by_spoke.items()],
         **_trend(report),
@@ -119,12 +120,16 @@ def requests_view(rows: Sequence[ShownEvent], *, agents: Mapping[UUID, str], cur
 
 def percent(part: float) -> str:
     """Write a part of one as percent, with a decimal where it is small."""
-    return f"{100 * part:.1f} %" if 0 < part < 0.1 else f"{100 * part:.0f} %"
+    return local(f"{100 * part:.1f} %") if 0 < part < 0.1 else local(f"{100 * part:.0f} %")
+
+
+def _part(count: int, share: float) -> str:
+    return f"{whole(count)} ({percent(share)})"
 
 
 def _figures(report: CoverageReport) -> list[tuple[str, str]]:
     return [
-        (_("turns"), f"{report.total_turns:,}"),
+        (_("turns"), whole(report.total_turns)),
         (_("no spoke fitted"), percent(report.fallback_rate)),
         (_("failed or timed out"), percent(report.failure_rate)),
     ]
@@ -142,7 +147,7 @@ def _next_spoke(report: CoverageReport) -> str:
         gain.covers,
     )
     left = percent(gain.fallback_rate_after)
-    return said % {"label": gain.label, "count": f"{gain.covers:,}", "left": left}
+    return said % {"label": gain.label, "count": whole(gain.covers), "left": left}
 
 
 def _label(bar: Bar) -> str:
@@ -154,11 +159,11 @@ def _bar(bar: Bar, cluster: Cluster | None, address: str) -> BarView:
     return BarView(
         label=_label(bar),
         address=address,
-        fallbacks=f"{bar.fallback_count:,}",
+        fallbacks=whole(bar.fallback_count),
         share=percent(bar.share),
         cumulative=percent(bar.cumulative),
-        turns=f"{bar.count:,}",
-        failed="" if cluster is None else f"{cluster.failure_count:,}",
+        turns=whole(bar.count),
+        failed="" if cluster is None else whole(cluster.failure_count),
     )
 
 
@@ -167,9 +172,9 @@ def _group(cluster: Cluster, address: str) -> GroupView:
         label=cluster.label,
         address=address,
         spokes=", ".join(cluster.matched_spokes),
-        turns=f"{cluster.count:,}",
-        fallback=f"{cluster.fallback_count:,} ({percent(cluster.fallback_rate)})",
-        failed=f"{cluster.failure_count:,} ({percent(cluster.failure_rate)})",
+        turns=whole(cluster.count),
+        fallback=_part(cluster.fallback_count, cluster.fallback_rate),
+        failed=_part(cluster.failure_count, cluster.failure_rate),
     )
 
 
@@ -177,9 +182,9 @@ def _spoke(name: str, spoke: SpokeCoverage) -> dict[str, Any]:
     return {
         "name": str(GATHERED[FURTHER]) if name == FURTHER else name,
         "is_fallback": spoke.is_fallback,
-        "turns": f"{spoke.count:,}",
+        "turns": whole(spoke.count),
         "share": percent(spoke.share),
-        "failed": f"{spoke.failure_count:,} ({percent(spoke.failure_rate)})",
+        "failed": _part(spoke.failure_count, spoke.failure_rate),
     }
 
 
@@ -209,8 +214,8 @@ def _trend(report: CoverageReport) -> dict[str, Any]:
     rows = [
         {
             "day": date_format(one.day, "d F Y"),
-            "turns": f"{one.turns:,}",
-            "fallbacks": f"{one.fallbacks:,}",
+            "turns": whole(one.turns),
+            "fallbacks": whole(one.fallbacks),
             "rate": percent(one.fallback_rate) if one.turns else _("no turns"),
         }
         for one in report.trend
@@ -225,7 +230,7 @@ def _duration(milliseconds: int) -> str:
     if milliseconds < 1000:
         return f"{milliseconds} ms"
     seconds = milliseconds / 1000
-    return f"{seconds:.1f} s" if seconds < 60 else f"{seconds / 60:,.1f} min"
+    return local(f"{seconds:.1f} s") if seconds < 60 else local(f"{seconds / 60:,.1f} min")
 
 
 def _day(at: datetime) -> str:

@@ -12,6 +12,7 @@ from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy, ngettext, pgettext
 
 from memory.palace.dates import Moment, moment
+from memory.palace.numbers import local
 from memory.services.legible import UNREADABLE, legible
 from telemetry.models import RecallExperiment
 from telemetry.palace.recall_view import NOTHING, SummaryRow, summary_row
@@ -104,8 +105,12 @@ def _arm_words(name: str, arm: Arm) -> str:
 def _difference_row(name: str, one: Difference) -> DifferenceRow:
     def written(value: float) -> str:
         if name.endswith("_ms"):
-            return f"{value:+.3g} ms"
-        return f"{value:+.2f}" if name == "ndcg" else _("%(points)s points") % {"points": f"{value * 100:+.0f}"}
+            return local(f"{value:+.3g} ms")
+        return (
+            local(f"{value:+.2f}")
+            if name == "ndcg"
+            else _("%(points)s points") % {"points": local(f"{value * 100:+.0f}")}
+        )
 
     interval = NOTHING
     if one.low is not None and one.high is not None:

@@ -9,6 +9,8 @@ from typing import TYPE_CHECKING, Any, Final
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
+from memory.palace.numbers import local, whole
+from memory.palace.sentences import said
 from memory.services.findings import Finding, Status
 from memory.services.health import state_of
 from telemetry.services.score_card import ScoreCard
@@ -74,8 +76,8 @@ def installation_view(findings: Sequence[Finding], *, staff: bool) -> dict[str, 
             str(NAMES.get(found.name) or found.name.capitalize()),
             found.status,
             str(WORDS[found.status]),
-            found.detail if staff else "",
-            found.remedy if staff and found.status != "ok" else "",
+            said(found.detail) if staff else "",
+            said(found.remedy) if staff and found.status != "ok" else "",
         )
         for found in sorted(findings, key=lambda one: order.index(one.status))
     ]
@@ -97,31 +99,39 @@ def score_view(card: ScoreCard) -> dict[str, Any]:
         "empty": not standing.memories and not standing.entities,
         "deductions": [replace(one, meaning=_(one.meaning), remedy=_(one.remedy)) for one in card.deductions],
         "numbers": [
-            (_("Memories"), f"{standing.memories:,}"),
-            (_("Active"), f"{standing.active:,}"),
-            (_("Stale"), f"{standing.stale:,}"),
-            (_("Left by time, on average"), f"{standing.average_decay:.0%}"),
-            (_("Ever recalled"), f"{standing.used:,}"),
-            (_("Entities"), f"{standing.entities:,}"),
-            (_("Without a relation"), f"{standing.unrelated_entities:,}"),
-            (_("Relations"), f"{standing.relations:,}"),
+            (_("Memories"), whole(standing.memories)),
+            (_("Active"), whole(standing.active)),
+            (_("Stale"), whole(standing.stale)),
+            (_("Left by time, on average"), local(f"{standing.average_decay:.0%}")),
+            (_("Ever recalled"), whole(standing.used)),
+            (_("Entities"), whole(standing.entities)),
+            (_("Without a relation"), whole(standing.unrelated_entities)),
+            (_("Relations"), whole(standing.relations)),
         ],
         "backlog": [
             (
                 _("Reviews that wait for you"),
-                f"{backlog.reviews:,}",
+                whole(backlog.reviews),
                 _("Doubts of consolidation, for a person to decide."),
             ),
-            (_("Contradictions not decided"), f"{backlog.contradictions:,}", _("Two memories that cannot both hold.")),
-            (_("Not drawn from yet"), f"{backlog.unextracted:,}", _("Consolidation takes them in its next runs.")),
+            (
+                _("Contradictions not decided"),
+                whole(backlog.contradictions),
+                _("Two memories that cannot both hold."),
+            ),
+            (
+                _("Not drawn from yet"),
+                whole(backlog.unextracted),
+                _("Consolidation takes them in its next runs."),
+            ),
             (
                 _("Without a vector"),
-                f"{backlog.without_vector:,} ({backlog.without_vector_share:.0%})",
+                local(f"{backlog.without_vector:,} ({backlog.without_vector_share:.0%})"),
                 _("They are found by words only."),
             ),
             (
                 _("Of low confidence"),
-                f"{backlog.low_confidence:,} ({backlog.low_confidence_share:.0%})",
+                local(f"{backlog.low_confidence:,} ({backlog.low_confidence_share:.0%})"),
                 _("Loci is less than half sure of them."),
             ),
         ],

@@ -12,6 +12,7 @@ from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy, ngettext
 
 from memory.palace.dates import Moment, moment
+from memory.palace.numbers import local
 from telemetry.models import TunerChange
 from telemetry.quality.drift import Drift
 from telemetry.services.recalls.report import Bucket, RecallReport, SlowRecall
@@ -213,7 +214,7 @@ def percent(share: float | None) -> str:
 
 def decimal(value: float | None) -> str:
     """Write a number with two places."""
-    return NOTHING if value is None else f"{value:.2f}"
+    return NOTHING if value is None else local(f"{value:.2f}")
 
 
 def milliseconds(value: float | None) -> str:
@@ -223,4 +224,4 @@ def milliseconds(value: float | None) -> str:
 
 def seconds(value: float) -> str:
     """Write a time given in seconds."""
-    return f"{value * 1000:.3g} ms" if value < 1 else f"{value:.3g} s"
+    return local(f"{value * 1000:.3g} ms") if value < 1 else local(f"{value:.3g} s")

@@ -11,6 +11,7 @@ from memory.admin.models import parts
 from memory.admin.rows import Column, FreeAdmin, RowsAdmin
 from memory.admin.site import site
 from memory.models import AuditEvent, AuditSeal, OutboundRequest, Purge, RetiredAuditEvent, RetiredAuditSeal
+from memory.palace.numbers import whole
 
 PRIVACY = _("Privacy")
 EVENT = (
@@ -105,7 +106,7 @@ class PurgeAdmin(FreeAdmin):
         parts.word(_("Of"), "subject"),
         parts.word(_("State"), "state"),
         parts.word(_("Stage"), "stage"),
-        Column(_("Erased"), lambda row, extras: f"{sum(row.erased.values()):,}", number=True),
+        Column(_("Erased"), lambda row, extras: whole(sum(row.erased.values())), number=True),
         parts.codes(_("Owner"), "of_owner"),
         parts.codes(_("Pseudonym"), "pseudonym"),
         parts.moment(_("Asked for"), "requested_at"),

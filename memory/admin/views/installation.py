@@ -15,6 +15,7 @@ from memory.admin import columns
 from memory.admin.access import staff_page
 from memory.admin.owner_choice import require_chooser
 from memory.admin.views.frame import page
+from memory.palace.numbers import whole
 from memory.services.queue_state import failed_jobs, queue_state, run_now, schedules
 
 # What stands before the host of an address may be a password, and so may be what follows a question mark.
@@ -33,16 +34,16 @@ def jobs(request: HttpRequest, actor: Any) -> HttpResponse:
     queue = queue_state()
     context = {
         "queue": [
-            (_("waiting"), f"{queue.waiting:,}"),
+            (_("waiting"), whole(queue.waiting)),
             (_("oldest"), columns.when(queue.oldest)),
-            (_("failed within a day"), f"{queue.failed:,}"),
+            (_("failed within a day"), whole(queue.failed)),
             (_("a worker was last seen"), columns.when(queue.worker_seen)),
         ],
         "planned": [
             {
                 "name": one.name,
                 "task": one.task,
-                "every": f"{one.minutes:,}",
+                "every": whole(one.minutes),
                 "next": columns.when(one.next_run),
                 "last": columns.when(one.last_ended),
                 "ok": one.last_ok,

@@ -13,6 +13,7 @@ from memory.admin.lists import uuid_in
 from memory.admin.owner_choice import choose, find_owners, require_chooser
 from memory.admin.views.frame import page
 from memory.errors import InvalidInput
+from memory.palace.numbers import local, whole
 from memory.services.actors import Actor
 from memory.services.storage import page_of_storage
 
@@ -56,7 +57,7 @@ def storage(request: HttpRequest, actor: Actor) -> HttpResponse:
             "login": row.login or columns.NOTHING,
             "owner": str(row.owner_id),
             "numbers": [_number(one) for one in (row.memories, row.vectors, row.sessions)],
-            "size": columns.NOTHING if row.size is None else f"{row.size / 1_000_000:,.1f} MB",
+            "size": columns.NOTHING if row.size is None else local(f"{row.size / 1_000_000:,.1f} MB"),
         }
         for row in rows
     ]
@@ -69,4 +70,4 @@ def storage(request: HttpRequest, actor: Actor) -> HttpResponse:
 
 
 def _number(value: int | None) -> str:
-    return columns.NOTHING if value is None else f"{value:,}"
+    return columns.NOTHING if value is None else whole(value)

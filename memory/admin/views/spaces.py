@@ -16,6 +16,7 @@ from memory.admin.views.frame import page
 from memory.errors import LociError
 from memory.models import EmbeddingSpace, Memory
 from memory.palace.errors import problem_of
+from memory.palace.numbers import local
 from memory.palace.presenters import label
 from memory.services.actors import Actor
 from memory.services.embedding_spaces import call_for_vectors, nearest, space_standing
@@ -62,7 +63,7 @@ def space(request: HttpRequest, actor: Actor, space_id: int) -> HttpResponse:
             found = nearest(actor=actor, space_id=space_id, question=question)
             context["found"] = [
                 {
-                    "distance": f"{one.distance:.4f}",
+                    "distance": local(f"{one.distance:.4f}"),
                     "text": link(Memory, one.memory.pk, columns.memory_text(one.memory)),
                     "status": label(one.memory.status),
                 }

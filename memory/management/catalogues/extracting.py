@@ -14,8 +14,14 @@ from django.utils.translation.template import templatize
 
 import memory.errors
 from memory.errors import LociError
+from memory.management.catalogues.composing import Module, texts_of
 
 PACKAGES: Final = ("memory", "telemetry", "config")
+PROGRAMS: Final = frozenset({"api", "management"})
+"""Parts that no page is made by: what they say with values in it stays English."""
+FINDING: Final = "Finding"
+DETAIL: Final = 2
+"""Where what a check found and what to do about it begin among its arguments."""
 # Which arguments hold context, sentence and its form for many; None where a function takes none.
 FUNCTIONS: Final[dict[str, tuple[int | None, int, int | None]]] = {
     "_": (None, 0, None),
@@ -49,7 +55,10 @@ def sentences() -> dict[Sentence, list[str]]:
     found: dict[Sentence, list[str]] = {}
     for path in _sources(root):
         text = path.read_text(encoding="utf-8")
-        parts = of_template(text, str(path)) if path.suffix == ".html" else of_module(text)
+        if path.suffix == ".html":
+            parts = of_template(text, str(path))
+        else:
+            parts = of_module(text, for_pages=PROGRAMS.isdisjoint(path.relative_to(root).parts))
         for sentence in parts:
             places = found.setdefault(sentence, [])
             place = path.relative_to(root).as_posix()
@@ -66,19 +75,36 @@ def _sources(root: Path) -> Iterator[Path]:
     yield from sorted((root / "templates").rglob("*.html"))
 
 
-def of_module(source: str) -> Iterator[Sentence]:
-    """Find the sentences of a Python module: marked ones, and the messages of domain errors, which pages look up."""
+def of_module(source: str, *, for_pages: bool = True) -> Iterator[Sentence]:
+    """Find the sentences of a Python module: marked ones, and what domain errors and checks say, which pages look up.
+
+    Args:
+        source: the module.
+        for_pages: whether a page may show what its errors and checks say with values in it.
+    """
     tree = ast.parse(source)
     aliases = _aliases(tree)
+    module = Module(tree)
     for node in ast.walk(tree):
         if isinstance(node, ast.Call) and isinstance(node.func, ast.Name):
             name = aliases.get(node.func.id, node.func.id)
             if name in FUNCTIONS:
                 yield from _chosen(name, [_text(argument) for argument in node.args])
-            elif _is_error(name) and node.args and (message := _text(node.args[0])):
-                yield Sentence(message)
+            else:
+                yield from _said(name, node, module, for_pages)
         elif isinstance(node, ast.ClassDef) and _is_error_class(node) and (documented := ast.get_docstring(node)):
             yield Sentence(documented.strip().splitlines()[0])
+
+
+def _said(name: str, node: ast.Call, module: Module, for_pages: bool) -> Iterator[Sentence]:
+    """Give what an error or a check says."""
+    said = node.args[DETAIL:] if name == FINDING else node.args[:1] if _is_error(name) else []
+    if not for_pages:
+        yield from (Sentence(text) for one in said if name != FINDING and (text := _text(one)))
+        return
+    function = module.around(node) if said else None
+    for one in said:
+        yield from (Sentence(text, None, context) for text, context in texts_of(one, module, function))
 
 
 def _aliases(tree: ast.Module) -> dict[str, str]:

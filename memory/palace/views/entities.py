@@ -19,6 +19,7 @@ from memory.palace.access import person_page, safe_next
 from memory.palace.entity_view import Candidate, candidates, entity_view, merge_views, relation_views
 from memory.palace.errors import problem_of
 from memory.palace.graph_words import TYPES
+from memory.palace.numbers import whole
 from memory.palace.places import place_of, written_place
 from memory.palace.presenters import card
 from memory.palace.surroundings import surroundings
@@ -143,7 +144,7 @@ def forget(request: HttpRequest, actor: Actor, entity_id: UUID) -> HttpResponse:
         "Forgotten, with %(count)s relations. The memories stay.",
         gone,
     )
-    messages.success(request, said % {"count": f"{gone:,}"})
+    messages.success(request, said % {"count": whole(gone)})
     return HttpResponseRedirect(reverse("palace:graph"))
 
 

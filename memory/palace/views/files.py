@@ -204,7 +204,7 @@ def rename(request: HttpRequest, actor: Actor, file_id: UUID) -> HttpResponse:
             raise
         row = read_file(actor=actor, file_id=file_id)
         form = EditForm(initial={"content": _typed(row.content), "version": row.version})
-        wrong = {"rename_error": error.message, "rename_path": path}
+        wrong = {"rename_error": problem_of(error).message, "rename_path": path}
         return _editor(request, actor, row, form, text=_typed(row.content), status=error.status, more=wrong)
     messages.success(request, _("Renamed."))
     return HttpResponseRedirect(_address("file", file_id))

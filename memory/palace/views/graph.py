@@ -21,6 +21,7 @@ from memory.palace.graph_page import graph_page, words_of_seed
 from memory.palace.graph_payload import payload
 from memory.palace.graph_state import GraphState, state_of
 from memory.palace.graph_words import kind_word
+from memory.palace.numbers import local, whole
 from memory.palace.surroundings import surroundings
 from memory.services.actors import Actor
 from memory.services.clock import now
@@ -73,7 +74,7 @@ def communities(request: HttpRequest, actor: Actor) -> HttpResponse:
         "division": None
         if state is None
         else {
-            "modularity": f"{state.modularity:.2f}",
+            "modularity": local(f"{state.modularity:.2f}"),
             "communities": state.communities,
             "when": moment(state.computed_at, now()),
         },
@@ -90,7 +91,7 @@ def divide(request: HttpRequest, actor: Actor) -> HttpResponse:
     except LociError as error:
         messages.error(request, problem_of(error).message)
     else:
-        messages.success(request, _("Looked again: %(count)s communities.") % {"count": f"{found.communities:,}"})
+        messages.success(request, _("Looked again: %(count)s communities.") % {"count": whole(found.communities)})
     return _to_communities()
 
 

@@ -18,6 +18,7 @@ from django.utils.translation import gettext_lazy
 from memory.errors import InvalidInput, LociError, NotFound
 from memory.palace.access import is_partial, person_page, safe_next
 from memory.palace.errors import add_to_form
+from memory.palace.numbers import local
 from memory.palace.privacy_view import NO_NAME, named
 from memory.services.actors import Actor
 from memory.services.agents import list_agents
@@ -102,7 +103,7 @@ def switch_tuner(request: HttpRequest, actor: Actor) -> HttpResponse:
 def undo(request: HttpRequest, actor: Actor, change_id: UUID) -> HttpResponse:
     """Undo a change of the tuner."""
     change = undo_tuner_change(actor=actor, change_id=change_id)
-    messages.success(request, _("The least relevance is %(value)s again.") % {"value": f"{change.before:.2f}"})
+    messages.success(request, _("The least relevance is %(value)s again.") % {"value": local(f"{change.before:.2f}")})
     return _to_page()
 
 

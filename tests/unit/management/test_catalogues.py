@@ -11,6 +11,7 @@ from memory.management.catalogues.checking import findings
 from memory.management.catalogues.compiled import compiled
 from memory.management.catalogues.extracting import Sentence, of_module, of_template, sentences
 from memory.management.catalogues.portable import Entry, merged, read, written
+from memory.text.composed import LONGEST, PART, SENTENCE, composed, first_match
 
 FOUND = {
     Sentence("To the search"): ["templates/404.html"],
@@ -57,6 +58,7 @@ other("Not for people")
         Sentence("Recall"),
         Sentence("By another name"),
         Sentence("The word is too long."),
+        Sentence("Not %(this)s.", None, SENTENCE),
         Sentence("%(n)s day", "%(n)s days"),
         Sentence("May", None, "a month"),
     }
@@ -130,3 +132,43 @@ def test_everything_that_is_wrong_is_found() -> None:
 def test_a_line_of_another_form_is_refused(text: str) -> None:
     with pytest.raises(ValueError, match="none of a catalogue"):
         read(text)
+
+
+COMPOSED = """
+LIMIT = 5
+def _owners(count):
+    return "1 owner" if count == 1 else f"{count} owners"
+def check(work, name):
+    if work.late:
+        detail = f"The runs of {_owners(work.late)} are late{', again' if work.again else ''}."
+        return Finding(name, "degraded", detail, "Look at the log.")
+    if name:
+        raise InvalidInput(f"At most {LIMIT} of {name!r}, which is 100 % of them.", code="many")
+    return Finding("queue", "ok", "All is well.")
+"""
+
+
+def test_sentences_with_values_are_collected_with_places_for_them() -> None:
+    assert set(of_module(COMPOSED)) == {
+        Sentence("The runs of %(owners)s are late%(value)s.", None, SENTENCE),
+        Sentence("1 owner", None, PART),
+        Sentence("%(count)s owners", None, SENTENCE),
+        Sentence(", again", None, PART),
+        Sentence("Look at the log."),
+        Sentence("At most %(limit)s of %(name)s, which is 100 %% of them.", None, SENTENCE),
+        Sentence("All is well."),
+    }
+
+
+def test_what_only_programs_are_told_with_values_is_not_collected() -> None:
+    assert set(of_module(COMPOSED, for_pages=False)) == set()
+
+
+def test_a_sentence_is_found_again_by_what_it_says_most() -> None:
+    known = composed(["%(name)s takes %(values)s.", "%(name)s takes %(values)s of 100 %%.", "Other %(one)s."])
+    assert first_match(known, "This takes 5 of 100 %.") == (
+        "%(name)s takes %(values)s of 100 %%.",
+        {"name": "This", "values": "5"},
+    )
+    assert first_match(known, "Nothing of the sort.") is None
+    assert first_match(known, f"This takes {'x' * LONGEST}.") is None
