@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import pytest
-from playwright.sync_api import Page
+from playwright.sync_api import Page, expect
 
-from memory.models import EmbeddingSpace, Memory, Owner, Purge, ReviewItem, Status, User, owner_scope
+from memory.models import AuditEvent, EmbeddingSpace, Memory, Owner, Purge, ReviewItem, Status, User, owner_scope
 from memory.services.actors import Actor
 from memory.services.drafts import Draft
 from memory.services.purge.runner import run_purge
@@ -96,14 +96,49 @@ def test_a_text_of_another_owner_is_revealed_for_a_reason(
     assert watch.complaints == []
 
 
-def test_a_doubt_is_decided(palace: Page, chief: Actor, watch: Watch) -> None:
-    item = opened(chief, payload=fact("Alice may sail."), confidence=0.2)
+def test_doubts_of_another_owner_are_decided_by_keys_and_taken_back(
+    palace: Page, chief: Actor, mallory: Actor, watch: Watch
+) -> None:
+    texts = ("Mallory may sail.", "Mallory may keep bees.", "Mallory may like figs.")
+    items = [opened(mallory, payload=fact(text)).pk for text in texts]
+
+    def states() -> list[str]:
+        with owner_scope(mallory.owner_id):
+            return list(
+                ReviewItem.objects.filter(pk__in=items).order_by("created_at", "pk").values_list("state", flat=True)
+            )
+
+    choose(palace, "mallory")
     palace.goto("/admin/review/")
-    palace.get_by_role("link", name="Alice may sail.").click()
-    palace.get_by_role("button", name="Approve").click()
-    palace.get_by_text("Decided.").wait_for()
-    with owner_scope(chief.owner_id):
-        assert ReviewItem.objects.get(pk=item.pk).state == "approved"
+    progress = palace.locator(".review-progress")
+    expect(progress).to_contain_text("1 of 3")
+    palace.keyboard.press("j")
+    expect(progress).to_contain_text("2 of 3")
+    palace.keyboard.press("k")
+    expect(progress).to_contain_text("1 of 3")
+    palace.keyboard.press("a")
+    expect(progress).to_contain_text("1 of 2")
+    expect(palace.locator("[data-review-undo]")).to_contain_text("Approved.")
+    palace.keyboard.press("u")
+    expect(palace.locator(".messages")).to_contain_text("Taken back: 1 item waits again.")
+    expect(progress).to_contain_text("1 of 3")
+    assert states() == ["open"] * 3
+    palace.keyboard.press("r")
+    expect(progress).to_contain_text("1 of 2")
+    palace.keyboard.press("s")
+    expect(palace.get_by_role("button", name="1 day")).to_be_focused()
+    palace.keyboard.press("s")
+    expect(progress).to_contain_text("1 of 1")
+    palace.keyboard.press("e")
+    palace.get_by_label("What shall I remember?").fill("Mallory likes dates.")
+    palace.get_by_role("button", name="Approve as it stands here").click()
+    expect(palace.get_by_role("heading", name="Nothing waits")).to_be_visible()
+    assert states() == ["rejected", "snoozed", "approved"]
+    palace.keyboard.press("?")
+    expect(palace.get_by_role("dialog")).to_contain_text("Next item, previous item")
+    with owner_scope(mallory.owner_id):
+        deciders = AuditEvent.objects.filter(object_kind="review", verb__in=("approve", "reject", "reopen", "snooze"))
+        assert {one.actor.partition(":")[0] for one in deciders} == {"staff"}
     assert watch.complaints == []
 
 
@@ -124,11 +159,13 @@ def test_keys_are_rotated_and_a_login_is_made(palace: Page, chief: Actor, watch:
 
 
 def test_hostile_text_stays_text(palace: Page, chief: Actor, watch: Watch) -> None:
-    one = remember(actor=chief, draft=Draft(text=HOSTILE, tags=[f"tag{n}" for n in range(50)])).memory_id
-    for path in ("/admin/memory/memory/", f"/admin/memory/memory/{one}/change/"):
+    one = remember(actor=chief, draft=Draft(text=HOSTILE, tags=[f"tag{n}" for n in range(100)])).memory_id
+    opened(chief, payload=fact(HOSTILE), evidence=[(one, HOSTILE)])
+    row = f"/admin/memory/memory/{one}/change/"
+    for path in ("/admin/memory/memory/", row, "/admin/review/", "/admin/review/batch/"):
         palace.goto(path)
         palace.get_by_text("<script>alert(1)</script>").first.wait_for()
-        assert palace.evaluate("document.documentElement.scrollWidth <= window.innerWidth")
+        assert palace.evaluate("document.documentElement.scrollWidth <= window.innerWidth"), path
         assert palace.locator("a[href^='javascript:']").count() == 0
     assert watch.complaints == []
 
@@ -158,6 +195,8 @@ def test_how_the_pages_look(
     visit("list-empty", "/admin/memory/skill/")
     visit("row", f"/admin/memory/memory/{furnished['personal']}/change/")
     visit("review", "/admin/review/")
+    visit("review-batch", "/admin/review/batch/")
+    visit("review-empty", "/admin/review/?kind=merge")
     visit("space", f"/admin/spaces/{space.pk}/")
     visitor.get_by_role("textbox", name="Question").fill("invoices")
     visitor.get_by_role("button", name="Ask").click()

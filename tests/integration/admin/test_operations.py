@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
 from typing import Any
 
 import pytest
@@ -30,18 +29,6 @@ from memory.services.purge.runner import run_purge
 from memory.services.remember import remember
 from tests.conftest import PASSWORD
 from tests.integration.admin.test_owners import acts, choose, pseudonym
-from tests.integration.palace.conftest import client_of
-
-
-@pytest.fixture
-def boss(make_owner: Callable[..., Actor]) -> Actor:
-    return make_owner("boss", staff=True)
-
-
-@pytest.fixture
-def staff(boss: Actor) -> Client:
-    return client_of(boss)
-
 
 PAGES = ("owners", "storage", "logins", "spaces", "review", "consolidation", "keys", "purge", "jobs", "settings")
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from datetime import timedelta
 from typing import Any
 
@@ -19,16 +18,6 @@ from memory.services.clock import now
 from memory.services.drafts import Draft
 from memory.services.remember import remember
 from tests.integration.palace.conftest import client_of
-
-
-@pytest.fixture
-def boss(make_owner: Callable[..., Actor]) -> Actor:
-    return make_owner("boss", staff=True)
-
-
-@pytest.fixture
-def staff(boss: Actor) -> Client:
-    return client_of(boss)
 
 
 def choose(client: Client, owner: Actor) -> Any:

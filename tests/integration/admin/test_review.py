@@ -18,10 +18,8 @@ from memory.services.actors import Actor
 from memory.services.clock import now, set_clock
 from memory.services.drafts import Draft
 from memory.services.remember import remember
-from tests.integration.admin.test_owners import acts, boss, choose, pseudonym, staff
+from tests.integration.admin.test_owners import acts, choose, pseudonym
 from tests.integration.consolidation.reviewing import fact, opened
-
-__all__ = ["boss", "staff"]
 
 ADDRESS = "anna.silva@example.org"
 
