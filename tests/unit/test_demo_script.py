@@ -9,7 +9,8 @@ from pathlib import Path
 import pytest
 
 from memory.models import Kind
-from memory.services.demo import script
+from memory.services.agent_files.paths import checked_path
+from memory.services.demo import files, script
 from memory.services.demo.replay import AGENTS
 from memory.text.limits import CATEGORIES
 
@@ -55,3 +56,33 @@ def test_what_is_no_line_is_refused(line: str, tmp_path: Path, monkeypatch: pyte
     monkeypatch.setattr(script, "TEXTS", tmp_path)
     with pytest.raises(ValueError, match="A "):
         script.conversations(PRESENT)
+
+
+def test_every_agent_has_files_with_a_history() -> None:
+    versions = files.file_versions(PRESENT)
+    assert all(before.at <= after.at for before, after in pairwise(versions))
+    said: dict[tuple[str, str], list[str]] = {}
+    for one in versions:
+        assert checked_path(one.path) == one.path
+        assert {one.whose, one.writer} <= {*AGENTS, files.ALL, script.PERSON}
+        assert one.content.startswith("# ")
+        said.setdefault((one.whose, one.path), []).append(one.content)
+    for agent in AGENTS:
+        own = {path for whose, path in said if whose == agent}
+        assert {"IDENTITY.md", "SOUL.md"} < own
+        assert any("/" in path for path in own)
+    # Each says something else than before, two or three times.
+    assert all(len(set(one)) == len(one) in (2, 3) for one in said.values())
+
+
+def test_a_file_begins_with_whose_it_is(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "files.md").write_text(
+        "@ 9 08:00 coder person a/b.md\n# One\n\n- two\n@ 2 08:00 all coder c.md\n# Three\n"
+    )
+    monkeypatch.setattr(files, "FILES", tmp_path / "files.md")
+    first, second = files.file_versions(PRESENT)
+    assert (first.whose, first.writer, first.path, first.content) == ("coder", "person", "a/b.md", "# One\n\n- two\n")
+    assert (second.at, second.whose) == (datetime(2026, 3, 29, 8, 0, tzinfo=UTC), files.ALL)
+    (tmp_path / "files.md").write_text("# One\n")
+    with pytest.raises(ValueError, match="no beginning"):
+        files.file_versions(PRESENT)

@@ -33,6 +33,7 @@ class Command(BaseCommand):
         lines = [
             f"{made.turns} turns and {counted(made.statements, 'statement')} were stored.",
             f"They were consolidated in {counted(made.runs, 'run')}, and {counted(made.questions, 'question')} asked.",
+            f"The agents have {counted(made.files, 'file')}, with what they said before.",
             *made.parts,
             f"Log in as {options['username']}. Password, shown once: {password}",
             f"To erase it again: `python3 manage.py purge run --owner {options['username']}`.",

@@ -10,11 +10,13 @@ from uuid import UUID
 
 from memory.models import RunTrigger
 from memory.services.accounts import create_owner
-from memory.services.actors import AGENT_DEFAULT, Actor, person
+from memory.services.actors import AGENT_DEFAULT, Actor, Permission, person
 from memory.services.agents import authenticate, create_agent, create_key
 from memory.services.clock import now, set_clock
 from memory.services.consolidation.groups import MORE, Group
 from memory.services.consolidation.runner import run_consolidation
+from memory.services.demo.care import take_care
+from memory.services.demo.files import Shelf, file_versions
 from memory.services.demo.parts import DemoOwner, demo_parts
 from memory.services.demo.script import PERSON, Conversation, conversations
 from memory.services.drafts import Draft
@@ -33,6 +35,9 @@ BETWEEN_NIGHTS: Final = timedelta(days=7)
 ROUNDS: Final = 20
 """Runs of the last night at most; each takes up what the one before has left."""
 
+SCOPES: Final = AGENT_DEFAULT | {Permission.FILES_WRITE}
+"""Of the agents' keys: they keep notes in files of their own."""
+
 STRICT_FOR: Final = timedelta(days=60)
 STRICT: Final = 0.85
 """From then on the owner wants to be asked about all that is less sure, so that something waits for review."""
@@ -46,6 +51,7 @@ class Loaded:
     turns: int
     statements: int
     questions: int
+    files: int
     runs: int
     parts: list[str]
 
@@ -90,8 +96,8 @@ def load_demo(*, username: str, password: str, progress: Callable[[int, int], No
         for place, conversation in enumerate(said, start=1):
             replayed.take(conversation)
             progress(place, len(said))
-        set_clock(None)
         replayed.settle()
+        take_care(owner=speaker, agents=agents)
         change_settings(actor=speaker, changes={"consolidation": True})
     finally:
         set_clock(None)
@@ -101,6 +107,7 @@ def load_demo(*, username: str, password: str, progress: Callable[[int, int], No
         turns=replayed.turns,
         statements=replayed.statements,
         questions=replayed.questions,
+        files=replayed.shelf.size,
         runs=replayed.runs,
         parts=[part(shown) for part in demo_parts()],
     )
@@ -109,7 +116,7 @@ def load_demo(*, username: str, password: str, progress: Callable[[int, int], No
 def _agent(speaker: Actor, name: str) -> Actor:
     """Make an agent that is known by a key, as one that works from outside."""
     agent = create_agent(actor=speaker, name=name)
-    key = create_key(actor=speaker, agent_id=agent.pk, label="demonstration", scopes=sorted(AGENT_DEFAULT))
+    key = create_key(actor=speaker, agent_id=agent.pk, label="demonstration", scopes=sorted(SCOPES))
     return authenticate(key.secret)
 
 
@@ -123,10 +130,13 @@ class _Replay:
         self.turns = self.statements = self.questions = self.runs = 0
         self._next_night: datetime | None = None
         self._is_strict = False
+        self.shelf = Shelf(speaker, agents)
+        self._versions = file_versions(present)
 
     def take(self, conversation: Conversation) -> None:
-        """Store a conversation at its time, after the nights that lie before it."""
+        """Store a conversation at its time, after the nights and the files that lie before it."""
         self._sleep_before(conversation.at)
+        self._write_files(conversation.at)
         set_clock(_ClockAt(conversation.at))
         if not self._is_strict and self.present - conversation.at < STRICT_FOR:
             change_settings(actor=self.speaker, changes={"gate_confidence": STRICT})
@@ -138,7 +148,9 @@ class _Replay:
             self._talk(conversation)
 
     def settle(self) -> None:
-        """Consolidate what is left, at the present."""
+        """Write and consolidate what is left, at the present."""
+        self._write_files(self.present)
+        set_clock(None)
         for _ in range(ROUNDS):
             if not self._consolidate():
                 break
@@ -169,6 +181,13 @@ class _Replay:
         session = f"{conversation.title}, {conversation.at:%Y-%m-%d}"
         ingest_turns(actor=agent, session=session, turns=turns)
         self.turns += len(turns)
+
+    def _write_files(self, moment: datetime) -> None:
+        """Write what agents and the person put into files up to a moment."""
+        while self._versions and self._versions[0].at < moment:
+            version = self._versions.pop(0)
+            set_clock(_ClockAt(version.at))
+            self.shelf.put(version)
 
     def _sleep_before(self, moment: datetime) -> None:
         """Let a night pass once in a week; one for every day would take long and change little."""

@@ -13,8 +13,10 @@ from django.core.management import CommandError, call_command
 from django.test import Client
 from django.urls import reverse
 
+from memory.consolidation.pleasantries import is_pleasantry
 from memory.models import (
     Agent,
+    AgentFile,
     Community,
     ConsolidationRun,
     Entity,
@@ -24,6 +26,8 @@ from memory.models import (
     OwnerSettings,
     Relation,
     ReviewItem,
+    SavedSearch,
+    Skill,
     Status,
     User,
     owner_scope,
@@ -58,6 +62,18 @@ def test_half_a_year_is_replayed(loaded: dict[str, Any], client: Client) -> None
         for model, least in ((Entity, 60), (Relation, 40), (MemoryEdge, 200), (Community, 3), (MemoryAccess, 20)):
             assert model.objects.count() >= least, model
         assert set(ConsolidationRun.objects.values_list("state", flat=True)) == {"done"}
+        patterns = [row.text for row in Memory.objects.filter(kind="pattern")]
+        assert patterns
+        assert not any(is_pleasantry(text.removeprefix("A recurring theme: ")) for text in patterns)
+        assert AgentFile.objects.count() == loaded["files"] > 10
+        assert set(AgentFile.objects.values_list("version", flat=True)) == {2, 3}
+        assert AgentFile.objects.filter(agent=None).exists()
+        assert SavedSearch.objects.count() == 3
+        assert set(Skill.objects.values_list("state", flat=True)) == {"candidate", "released"}
+        assert ReviewItem.objects.filter(kind="dispute", state="open").count() == 1
+        assert len(set(ReviewItem.objects.filter(state="open").values_list("confidence", flat=True))) > 2
+        assert Memory.objects.filter(status=Status.ARCHIVED).exists()
+        assert MemoryEdge.objects.filter(kind="contradicts").exists()
         assert {agent.name for agent in Agent.objects.all()} == {"assistant", "coder", "coach"}
         assert TurnEvent.objects.count() > 200
         assert set(RecallFeedback.objects.values_list("helpful", flat=True)) == {True, False}
