@@ -12,11 +12,13 @@ from uuid import UUID
 from django.urls import reverse
 from django.utils.formats import date_format
 from django.utils.functional import Promise
+from django.utils.safestring import SafeString
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy, ngettext
 
 from memory.palace.bubbles import Picture, bubbles, group_of
 from memory.palace.dates import relative
+from memory.palace.graph_payload import payload_text
 from memory.palace.graph_state import ROWS, GraphState
 from memory.palace.graph_words import kind_word
 from memory.palace.numbers import local, whole
@@ -95,7 +97,7 @@ class GraphPage:
     known_on: TimeField
     legend: list[Entry]
     picture: Picture
-    data: str
+    data: SafeString
     is_empty: bool
 
 
@@ -103,7 +105,7 @@ def graph_page(view: GraphView, state: GraphState, *, now: datetime, seed_words:
     """Describe a view for its page.
 
     Args:
-        view: as the service gave it, its first rows labelled.
+        view: as the service gave it, all of it labelled.
         state: what the address says.
         now: the present moment.
         seed_words: what it starts from, where that is one thing or words.
@@ -123,7 +125,7 @@ def graph_page(view: GraphView, state: GraphState, *, now: datetime, seed_words:
         known_on=_time(state, "known_on", view.known_since, now),
         legend=_legend(view, by_community=by_community),
         picture=bubbles(view.things, view.communities, by_community=by_community),
-        data=state.address("palace:graph-data"),
+        data=payload_text(view),
         is_empty=not view.things,
     )
 

@@ -1,17 +1,22 @@
-"""What the graph page's script loads, once: ids once, numbers whole, names as places in lists."""
+"""What the graph page holds for its script, once: ids once, numbers whole, names as places in lists."""
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterable
 from typing import Any, Final
 
+from django.utils.safestring import SafeString
+
 from memory.palace.graph_words import kind_word, link_word
 from memory.palace.presenters import HUES, tag
-from memory.services.graph_view.joining import RELATION, Join
+from memory.services.graph_view.joining import RELATION
 from memory.services.graph_view.things import Thing
 from memory.services.graph_view.view import GraphView
 
 VERSION: Final = 1
+# What would end the element that the payload stands in, or begin another.
+_SAFE: Final = str.maketrans({"<": "\\u003C", ">": "\\u003E", "&": "\\u0026"})
 MEMORY: Final = 1
 INFERRED: Final = 2
 CONTESTED: Final = 4
@@ -28,11 +33,12 @@ def payload(view: GraphView) -> dict[str, Any]:
         (-1 for none), importance and confidence in percent, support, links not shown, x and y in hundredths;
         `links`: both ends, word, weight in percent, 1 where concluded.
     """
-    kinds = _ordered(kind_word(one.kind) for one in view.things)
+    said = {one: kind_word(one) for one in {thing.kind for thing in view.things}}
+    kinds = _ordered(said[one.kind] for one in view.things)
     categories = _ordered(one.category for one in view.things)
     numbers = _ordered(one.community for one in view.things if one.community is not None)
-    words = _ordered(_word(link, view) for link in view.links)
-    place = {one.id: number for number, one in enumerate(view.things)}
+    names = {one: _word(*one, view) for one in {(link.kind, link.label) for link in view.links}}
+    words = _ordered(names[link.kind, link.label] for link in view.links)
     return {
         "v": VERSION,
         "kinds": list(kinds),
@@ -44,7 +50,7 @@ def payload(view: GraphView) -> dict[str, Any]:
                 str(one.id),
                 one.label,
                 flags(one),
-                kinds[kind_word(one.kind)],
+                kinds[said[one.kind]],
                 categories[one.category],
                 -1 if one.community is None else numbers[one.community],
                 round(one.importance * 100),
@@ -57,10 +63,16 @@ def payload(view: GraphView) -> dict[str, Any]:
             for one, (x, y) in zip(view.things, view.places, strict=True)
         ],
         "links": [
-            [place[one.source], place[one.target], words[_word(one, view)], round(one.weight * 100), int(one.inferred)]
-            for one in view.links
+            [source, target, words[names[one.kind, one.label]], round(one.weight * 100), int(one.inferred)]
+            for one, (source, target) in zip(view.links, view.ends, strict=True)
         ],
     }
+
+
+def payload_text(view: GraphView) -> SafeString:
+    """Write the payload as it stands in the page, in an element that holds data."""
+    written = json.dumps(payload(view), ensure_ascii=False, separators=(",", ":")).translate(_SAFE)
+    return SafeString(written)
 
 
 def flags(one: Thing) -> int:
@@ -69,8 +81,8 @@ def flags(one: Thing) -> int:
     return sum(bit for bit, is_so in zip((MEMORY, INFERRED, CONTESTED, SEED, MASKED), said, strict=True) if is_so)
 
 
-def _word(link: Join, view: GraphView) -> str:
-    return view.labels.get(link.label, "") if link.kind == RELATION else link_word(link.kind)
+def _word(kind: str, label: int, view: GraphView) -> str:
+    return view.labels.get(label, "") if kind == RELATION else link_word(kind)
 
 
 def _ordered(values: Iterable[Any]) -> dict[Any, int]:

@@ -46,7 +46,7 @@ class GraphState:
     known_on: str = ""
     rows: int = ROWS
 
-    def request(self, *, labelled: int) -> ViewRequest:
+    def request(self) -> ViewRequest:
         """Give what the service is asked for.
 
         Raises:
@@ -61,7 +61,7 @@ class GraphState:
             layer=self.layer,
             valid_at=_end_of(self.true_on, "true_on"),
             known_at=_end_of(self.known_on, "known_on"),
-            labelled=labelled,
+            dated=False,
         )
 
     def query(self, **changes: Any) -> str:

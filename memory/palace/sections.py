@@ -56,7 +56,7 @@ _sections: Final[list[Section]] = [
     Section(_("Remember"), "palace:remember", further=frozenset({"palace:preview"})),
     Section(_("Conversations"), "palace:conversations", further=frozenset({"palace:conversation"})),
     Section(
-        _("Graph"), "palace:graph", further=frozenset({"palace:graph-data", "palace:communities", "palace:entity"})
+        _("Graph"), "palace:graph", further=frozenset({"palace:communities", "palace:entity"})
     ),
     Section(
         _("Review"),

@@ -116,7 +116,6 @@ urlpatterns = [
     path("purges/<uuid:purge_id>/<str:token>/", purges.state, name="purge-state"),
     path("purges/<uuid:purge_id>/<str:token>/receipt.json", purges.receipt, name="purge-receipt"),
     path("graph/", graph.page, name="graph"),
-    path("graph/data/", graph.data, name="graph-data"),
     path("graph/communities/", graph.communities, name="communities"),
     path("graph/communities/divide/", graph.divide, name="divide-graph"),
     path("graph/communities/<int:number>/rename/", graph.rename, name="rename-community"),

@@ -1,4 +1,4 @@
-// The picture of the graph, drawn by sigma from what the page's address names. Without WebGL the bubbles stay.
+// The picture of the graph, drawn by sigma from what the page holds. Without WebGL the bubbles stay.
 import { watchForm } from "./graph-times.js";
 
 const MEMORY = 1;
@@ -22,7 +22,8 @@ async function start(box) {
   const stage = box.querySelector("[data-graph-stage]");
   if (!canDraw()) return;
   try {
-    const [data, programs] = await Promise.all([load(box.dataset.graph), import("./graph-programs.js")]);
+    const data = JSON.parse(document.querySelector("[data-graph-data]").textContent);
+    const programs = await import("./graph-programs.js");
     box.querySelector("[data-graph-bubbles]").hidden = true;
     for (const part of ["stage", "zoom", "keys"]) box.querySelector(`[data-graph-${part}]`).hidden = false;
     new Picture(box, stage, data, programs);
@@ -38,12 +39,6 @@ function canDraw() {
   if (!globalThis.Sigma || !globalThis.graphology) return false;
   const canvas = document.createElement("canvas");
   return Boolean(canvas.getContext("webgl2") ?? canvas.getContext("webgl"));
-}
-
-async function load(address) {
-  const answer = await fetch(address, { headers: { Accept: "application/json" } });
-  if (!answer.ok) throw new Error(`answered ${answer.status}`);
-  return answer.json();
 }
 
 class Picture {

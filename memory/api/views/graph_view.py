@@ -50,7 +50,6 @@ class GraphPictureView(LociView):
                 most=query.get("limit", MOST_NODES),
             ),
         )
-        places = {one.id: number for number, one in enumerate(view.things)}
         answer = {
             "start": view.seeds.sort,
             "things": [
@@ -59,12 +58,12 @@ class GraphPictureView(LociView):
             ],
             "links": [
                 {
-                    **asdict(one),
-                    "source": places[one.source],
-                    "target": places[one.target],
+                    **one._asdict(),
+                    "source": source,
+                    "target": target,
                     "label": view.labels.get(one.label, ""),
                 }
-                for one in view.links
+                for one, (source, target) in zip(view.links, view.ends, strict=True)
             ],
             "unseen": view.unseen,
             "more_links": view.more_links,

@@ -1,11 +1,11 @@
-"""The graph page, what its script loads, and the map of the communities."""
+"""The graph page with what its script draws, and the map of the communities."""
 
 from __future__ import annotations
 
 from typing import Any, Final
 
 from django.contrib import messages
-from django.http import HttpRequest, HttpResponse, HttpResponseRedirect, JsonResponse
+from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
 from django.shortcuts import render
 from django.urls import reverse
 from django.utils.translation import gettext as _
@@ -13,12 +13,10 @@ from django.utils.translation import gettext as _
 from memory.errors import LociError
 from memory.models import Kind
 from memory.palace.access import person_page
-from memory.palace.bubbles import MOST_BUBBLES
 from memory.palace.community_map import community_map
 from memory.palace.dates import moment
 from memory.palace.errors import problem_of
 from memory.palace.graph_page import graph_page, words_of_seed
-from memory.palace.graph_payload import payload
 from memory.palace.graph_state import GraphState, state_of
 from memory.palace.graph_words import kind_word
 from memory.palace.numbers import local, whole
@@ -33,7 +31,6 @@ from memory.services.graph.communities import (
     list_communities,
     rename_community,
 )
-from memory.services.graph_view.request import MOST_NODES
 from memory.services.graph_view.view import graph_view
 
 MOST_COMMUNITIES: Final = 60
@@ -52,14 +49,6 @@ def page(request: HttpRequest, actor: Actor) -> HttpResponse:
         context = _shown(actor, GraphState(depth=state.depth, layer=state.layer, colour=state.colour))
     context |= {"typed": state, "problem": problem, **surroundings(request, actor)}
     return render(request, "palace/graph/page.html", context, status=status)
-
-
-@person_page("GET", "HEAD")
-def data(request: HttpRequest, actor: Actor) -> HttpResponse:
-    """Give the view that an address of the page names, as its script reads it."""
-    state = state_of(request.GET)
-    view = graph_view(actor=actor, request=state.request(labelled=MOST_NODES))
-    return JsonResponse(payload(view), json_dumps_params={"ensure_ascii": False, "separators": (",", ":")})
 
 
 @person_page("GET", "HEAD")
@@ -111,7 +100,7 @@ def rename(request: HttpRequest, actor: Actor, number: int) -> HttpResponse:
 
 
 def _shown(actor: Actor, state: GraphState) -> dict[str, Any]:
-    view = graph_view(actor=actor, request=state.request(labelled=max(state.rows, MOST_BUBBLES)))
+    view = graph_view(actor=actor, request=state.request())
     seed = words_of_seed(view.things, state, view.communities)
     return {
         "state": state,

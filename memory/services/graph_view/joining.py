@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 from uuid import UUID
 
 from django.db import connection
@@ -22,16 +22,17 @@ INFERRED_KINDS: Final = frozenset({EdgeKind.SIMILAR_TO.value})
 UNSURE: Final = 0.7
 """A relation of less confidence was concluded from what was said."""
 
+LINK_TIMES: Final = ", g.created_at"
+RELATION_TIMES: Final = ", r.valid_from, r.valid_until, r.recorded_at"
 LINKS: Final = """
-    SELECT g.source_id, g.target_id, g.kind, g.weight, g.insight_id IS NOT NULL, g.created_at
+    SELECT g.source_id, g.target_id, g.kind, g.weight, g.insight_id IS NOT NULL {link_times}
     FROM memory_memoryedge g
     WHERE g.owner_id = %(owner)s AND g.source_id = ANY(%(memories)s::uuid[])
       AND g.target_id = ANY(%(memories)s::uuid[]) {known}
     ORDER BY g.weight DESC, g.id LIMIT %(most)s
 """
 RELATIONS: Final = """
-    SELECT r.source_id, r.target_id, r.label_hash, r.weight, r.confidence, r.id, r.valid_from, r.valid_until,
-           r.recorded_at
+    SELECT r.source_id, r.target_id, r.label_hash, r.weight, r.confidence, r.id {relation_times}
     FROM memory_relation r
     WHERE r.owner_id = %(owner)s AND r.source_id = ANY(%(entities)s::uuid[])
       AND r.target_id = ANY(%(entities)s::uuid[]) AND {relation}
@@ -49,9 +50,10 @@ SPEAKS: Final = """
     ORDER BY 1 DESC, 2 LIMIT %(most)s
 """
 # Each shown thing with how many links it has, and in the last row, without an id, how many things they lead to that
-# are not shown.
+# are not shown. Both are counted in one pass, since what is passed over can be a hundred times what is shown.
 AROUND: Final = """
-    WITH touching AS MATERIALIZED (
+    WITH counted AS MATERIALIZED (
+        SELECT u.id, u.other, count(*) AS links FROM (
         SELECT t.id, t.other FROM (
             SELECT g.source_id AS id, g.target_id AS other FROM memory_memoryedge g
             WHERE g.owner_id = %(owner)s AND g.source_id = ANY(%(memories)s::uuid[]) {known}
@@ -72,16 +74,16 @@ AROUND: Final = """
         UNION ALL
         SELECT r.target_id, r.source_id FROM memory_relation r
         WHERE r.owner_id = %(owner)s AND r.target_id = ANY(%(entities)s::uuid[]) AND {relation}
+        ) u GROUP BY GROUPING SETS ((u.id), (u.other))
     )
-    SELECT id, count(*) FROM touching GROUP BY id
+    SELECT id, links FROM counted WHERE id IS NOT NULL
     UNION ALL
-    SELECT NULL, count(DISTINCT t.other) FROM touching t
-    WHERE t.other <> ALL(%(memories)s::uuid[]) AND t.other <> ALL(%(entities)s::uuid[])
+    SELECT NULL, count(*) FROM counted
+    WHERE id IS NULL AND other <> ALL(%(memories)s::uuid[]) AND other <> ALL(%(entities)s::uuid[])
 """
 
 
-@dataclass(frozen=True, slots=True)
-class Join:
+class Join(NamedTuple):
     """One link of a view.
 
     Attributes:
@@ -92,8 +94,8 @@ class Join:
         inferred: whether it was concluded and not said.
         label: of a relation, the hash of its label; 0 otherwise.
         relation_id: of a relation.
-        since, until: when it held, as far as that is known.
-        recorded: when it was noted, as far as that is known.
+        since, until: when it held, as far as that is known and was asked for.
+        recorded: when it was noted, as far as that is known and was asked for.
     """
 
     source: UUID
@@ -117,26 +119,36 @@ class Around:
     unseen: int
 
 
-def joins(memories: Iterable[UUID], entities: Iterable[UUID], *, sight: Sight) -> list[Join]:
+def joins(memories: Iterable[UUID], entities: Iterable[UUID], *, sight: Sight, dated: bool) -> list[Join]:
     """Give the strongest links between shown things, at most 6,000; each thing keeps its own strongest one.
 
     Three statements.
+
+    Args:
+        memories, entities: the shown things.
+        sight: what can be seen.
+        dated: whether the times of the links are wanted.
     """
     parameters = _parameters(memories, entities, sight)
-    written = {"known": sight.links(), "relation": sight.relations.conditions()[0]}
+    written = {
+        "known": sight.links(),
+        "relation": sight.relations.conditions()[0],
+        "link_times": LINK_TIMES if dated else "",
+        "relation_times": RELATION_TIMES if dated else "",
+    }
     found = [
-        Join(source, target, kind, weight, inferred=by_insight or kind in INFERRED_KINDS, recorded=made)
-        for source, target, kind, weight, by_insight, made in _rows(LINKS.format(**written), parameters)
-    ]
-    for source, target, label, weight, confidence, relation_id, since, until, recorded in _rows(
+        Join(
+            source, target, kind, weight, inferred=by_insight or kind in INFERRED_KINDS,
+            recorded=made[0] if made else None,
+        )
+        for source, target, kind, weight, by_insight, *made in _rows(LINKS.format(**written), parameters)
+    ]  # fmt: skip
+    for source, target, label, weight, confidence, relation_id, *times in _rows(
         RELATIONS.format(**written), parameters
     ):
         found.append(
-            Join(
-                source, target, RELATION, weight, confidence, confidence < UNSURE, label, relation_id, since, until,
-                recorded,
-            )
-        )  # fmt: skip
+            Join(source, target, RELATION, weight, confidence, confidence < UNSURE, label, relation_id, *times)
+        )
     found += [
         Join(memory, entity, MENTIONS, MENTIONED) for memory, entity in _rows(SPEAKS.format(**written), parameters)
     ]
@@ -162,14 +174,16 @@ def around(memories: Iterable[UUID], entities: Iterable[UUID], *, sight: Sight, 
 
 
 def _strongest(found: Sequence[Join]) -> list[Join]:
-    ranked = sorted(found, key=lambda one: (-one.weight, one.source.bytes, one.target.bytes, one.kind))
+    ranked = sorted(found, key=lambda one: (-one.weight, one.source.int, one.target.int, one.kind))
     if len(ranked) <= MOST_LINKS:
         return ranked
     first: set[int] = set()
-    joined: set[UUID] = set()
+    joined: set[int] = set()
     for place, one in enumerate(ranked):
-        if one.source not in joined or one.target not in joined:
-            joined |= {one.source, one.target}
+        # Numbers are compared many times faster than ids.
+        ends = (one.source.int, one.target.int)
+        if not joined.issuperset(ends):
+            joined.update(ends)
             first.add(place)
     rest = [place for place in range(len(ranked)) if place not in first]
     kept = sorted([*first, *rest[: max(0, MOST_LINKS - len(first))]])

@@ -29,6 +29,7 @@ class ViewRequest:
         known_at: what was known at this moment; now when left out.
         most: most things, 1 to 2,000.
         labelled: of how many of them, the first by rank, the words are opened.
+        dated: whether the times of the links are wanted.
     """
 
     memory_id: UUID | None = None
@@ -41,6 +42,7 @@ class ViewRequest:
     known_at: Any = None
     most: int = MOST_NODES
     labelled: int = MOST_NODES
+    dated: bool = True
 
 
 @dataclass(frozen=True, slots=True)

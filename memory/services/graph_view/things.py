@@ -25,6 +25,7 @@ PREVIEW_CHARACTERS: Final = 80
 INFERRED_KINDS: Final = frozenset({Kind.INSIGHT, Kind.SUMMARY, Kind.REFLECTION, Kind.PATTERN})
 """Kinds of memories that Loci concluded and nobody said."""
 
+WORDS: Final = ("id", "owner_id", "agent_id", "visibility", "text", "pii_kinds", "pii_tier")
 MEMORIES: Final = """
     SELECT m.id, m.kind, m.category, m.community, m.importance, m.confidence, m.valid_from, m.valid_until,
            m.recorded_at, m.retracted_at, p.x, p.y,
@@ -93,14 +94,17 @@ def things(memories: Mapping[UUID, float], entities: Mapping[UUID, float], *, si
     Two statements.
     """
     found = _read(MEMORIES, memories, sight, is_memory=True) + _read(ENTITIES, entities, sight, is_memory=False)
-    return sorted(found, key=lambda one: (-one.score, -one.importance, one.id.bytes))
+    return sorted(found, key=lambda one: (-one.score, -one.importance, one.id.int))
 
 
 def put_words(chosen: Sequence[Thing], *, sight: Sight) -> None:
     """Open the words of things, as they were known then, masked. Two statements, and two more for a past moment."""
     texts: dict[UUID, tuple[str, bool]] = {}
     ids = [one.id for one in chosen if one.is_memory]
-    rows = opened(list(Memory.objects.filter(pk__in=ids))) if ids else []
+    chosen_rows = Memory.objects.filter(pk__in=ids)
+    # What a row said then is put together from all of it; what it says now takes these columns.
+    wanted = chosen_rows if sight.times.known is not None else chosen_rows.only(*WORDS)
+    rows = opened(list(wanted)) if ids else []
     if sight.times.known is not None and rows:
         rows = as_then(rows, at=sight.times.known)
     for row in rows:

@@ -49,6 +49,7 @@ class GraphView:
         times: the moments that were asked for.
         things: what counts most first; what words found before that, the best match first.
         links: the strongest first.
+        ends: of each link its two ends as places in `things`.
         labels: the words of relations by the hash of their label.
         communities: the titles of the communities that occur, by number.
         places: x and y of each thing, in their order.
@@ -62,6 +63,7 @@ class GraphView:
     times: Times
     things: list[Thing]
     links: list[Join]
+    ends: list[tuple[int, int]]
     labels: dict[int, str]
     communities: dict[int, str]
     places: list[tuple[float, float]]
@@ -119,9 +121,10 @@ def _read(*, actor: Actor, request: ViewRequest, times: Times, found: Seeds | No
             chosen = _found_first(chosen, seeds)
         memories = [one.id for one in chosen if one.is_memory]
         entities = [one.id for one in chosen if not one.is_memory]
-        links = joins(memories, entities, sight=sight)
+        links = joins(memories, entities, sight=sight, dated=request.dated)
         near = around(memories, entities, sight=sight, layer=request.layer)
-        _count_more(chosen, links, near.links)
+        ends = _ends(chosen, links)
+        _count_more(chosen, ends, near.links)
         started = {*seeds.memories, *seeds.entities}
         for one in chosen:
             one.seed = one.id in started
@@ -135,9 +138,10 @@ def _read(*, actor: Actor, request: ViewRequest, times: Times, found: Seeds | No
             times=times,
             things=chosen,
             links=links,
+            ends=ends,
             labels=_labels(links),
             communities=titles(actor, numbers),
-            places=_places(chosen, links),
+            places=_places(chosen, links, ends),
             unseen=near.unseen,
             more_links=max(0, sum(near.links.values()) - 2 * len(links)),
             true_since=true_since,
@@ -160,13 +164,19 @@ def _found_first(chosen: list[Thing], seeds: Seeds) -> list[Thing]:
     return sorted(chosen, key=lambda one: ranks.get(one.id, len(ranks)))
 
 
-def _count_more(chosen: Sequence[Thing], links: Sequence[Join], near: dict[UUID, int]) -> None:
-    drawn: dict[UUID, int] = {}
-    for link in links:
-        for end in (link.source, link.target):
-            drawn[end] = drawn.get(end, 0) + 1
-    for one in chosen:
-        one.more = max(0, near.get(one.id, 0) - drawn.get(one.id, 0))
+def _ends(chosen: Sequence[Thing], links: Sequence[Join]) -> list[tuple[int, int]]:
+    """Give the ends of links as places among the things."""
+    place = {one.id.int: number for number, one in enumerate(chosen)}
+    return [(place[one.source.int], place[one.target.int]) for one in links]
+
+
+def _count_more(chosen: Sequence[Thing], ends: Sequence[tuple[int, int]], near: dict[UUID, int]) -> None:
+    drawn = [0] * len(chosen)
+    for first, second in ends:
+        drawn[first] += 1
+        drawn[second] += 1
+    for one, shown in zip(chosen, drawn, strict=True):
+        one.more = max(0, near.get(one.id, 0) - shown)
 
 
 def _labels(links: Sequence[Join]) -> dict[int, str]:
@@ -183,13 +193,13 @@ def _labels(links: Sequence[Join]) -> dict[int, str]:
     }
 
 
-def _places(chosen: Sequence[Thing], links: Sequence[Join]) -> list[tuple[float, float]]:
+def _places(
+    chosen: Sequence[Thing], links: Sequence[Join], ends: Sequence[tuple[int, int]]
+) -> list[tuple[float, float]]:
     """Give stored places, and new ones beside their neighbours; all are computed where few are stored."""
     if not chosen:
         return []
-    place = {one.id: number for number, one in enumerate(chosen)}
-    first = np.array([place[one.source] for one in links], dtype=np.int64)
-    second = np.array([place[one.target] for one in links], dtype=np.int64)
+    first, second = np.array(ends, dtype=np.int64).reshape(-1, 2).T
     rows, others = np.concatenate([first, second]), np.concatenate([second, first])
     weights = np.tile(np.array([max(one.weight, 0.01) for one in links], dtype=np.float64), 2)
     order = np.argsort(rows, kind="stable")

@@ -40,9 +40,15 @@ def test_the_page_lists_what_the_picture_shows(palace: Client, world: dict[str, 
     for words in ("Ann moved to Lisbon.", "Ann likes the light there.", "2 memories, 2 names", "It starts from"):
         assert words in page
     assert page.count('<circle class="bubble') == 4
-    data = json.loads(palace.get("/graph/data/", {"memory": str(world["first"]), "depth": "2"}).content)
+    data = data_of(page)
     assert [node[0] for node in data["nodes"]] == [row["id"] for row in rows_of(page)]
     assert {data["joins"][link[2]] for link in data["links"]} == {"supports", "speaks of", "lives in"}
+
+
+def data_of(page: str) -> dict[str, Any]:
+    """Read what the page holds for its script."""
+    found: dict[str, Any] = json.loads(page.split("data-graph-data>")[1].split("</script>")[0])
+    return found
 
 
 def rows_of(page: str) -> list[dict[str, str]]:
@@ -183,7 +189,7 @@ def test_an_entity_is_forgotten_only_when_one_is_sure(palace: Client, alice: Act
 def test_personal_data_is_masked_everywhere(palace: Client, alice: Actor, store: Store) -> None:
     said = store("Write to anna.silva@example.org for invoices.")
     one = entity(alice, "anna.silva@example.org", memory_id=said)
-    pages = ("/graph/", f"/graph/data/?memory={said}", f"/graph/entities/{one}/", f"/graph/?entity={one}")
+    pages = ("/graph/", f"/graph/?memory={said}", f"/graph/entities/{one}/", f"/graph/?entity={one}")
     for address in pages:
         assert "anna.silva" not in palace.get(address).content.decode(), address
 
@@ -194,8 +200,10 @@ def test_a_hostile_memory_stays_text(palace: Client, alice: Actor, store: Store)
     page = palace.get("/graph/", {"memory": str(said)}).content.decode()
     assert "<script>alert" not in page
     assert "<img src=x" not in page
-    data: dict[str, Any] = json.loads(palace.get("/graph/data/", {"memory": str(said)}).content)
-    assert len(data["nodes"]) == 2
+    # What it says ends no element of the page, and reaches the script as it is.
+    labels = [node[1] for node in data_of(page)["nodes"]]
+    assert len(labels) == 2
+    assert any(label.startswith("<script>alert(1)</script>") for label in labels)
 
 
 def test_nobody_sees_the_graph_of_another(stranger: Client, world: dict[str, UUID]) -> None:
