@@ -55,9 +55,7 @@ _sections: Final[list[Section]] = [
     Section(_("Recall"), "palace:recall", further=frozenset({"palace:suggest"})),
     Section(_("Remember"), "palace:remember", further=frozenset({"palace:preview"})),
     Section(_("Conversations"), "palace:conversations", further=frozenset({"palace:conversation"})),
-    Section(
-        _("Graph"), "palace:graph", further=frozenset({"palace:communities", "palace:entity"})
-    ),
+    Section(_("Graph"), "palace:graph", further=frozenset({"palace:communities", "palace:entity"})),
     Section(
         _("Review"),
         "palace:review",

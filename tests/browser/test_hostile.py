@@ -8,7 +8,7 @@ from pathlib import Path
 from urllib.parse import urlencode
 
 import pytest
-from playwright.sync_api import Browser, CDPSession, Error, Page, Response, expect
+from playwright.sync_api import Browser, CDPSession, Dialog, Error, Page, Response, expect
 
 from tests.browser.conftest import WAIT_MS, Watch, log_in
 from tests.browser.hostile import BIDI, IMAGE, SCRIPT, Hostile, plant_hostile
@@ -51,10 +51,14 @@ class Walker:
     def __post_init__(self) -> None:
         """Listen for what hostile words would do if they were no words."""
         self.page.expose_function("planted", lambda: self._note("a planted script ran"))
-        self.page.on("dialog", lambda dialog: (self._note(f"a dialog: {dialog.message}"), dialog.dismiss()))
+        self.page.on("dialog", self._asks)
         self.page.on("response", self._answered)
         self.page.on("request", lambda request: self._asked(request.url))
         self.page.add_init_script(INSPECTION)
+
+    def _asks(self, dialog: Dialog) -> None:
+        self._note(f"a dialog: {dialog.message}")
+        dialog.dismiss()
 
     def visit(self, path: str) -> None:
         """Open a page, and look at it narrow and with twice the text size."""
