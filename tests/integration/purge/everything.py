@@ -12,7 +12,7 @@ from django.apps import apps
 from django.contrib.admin.models import LogEntry
 from django.contrib.contenttypes.models import ContentType
 from django.contrib.sessions.backends.db import SessionStore
-from django.db import DataError, IntegrityError, connection, models, transaction
+from django.db import DatabaseError, connection, models, transaction
 from django_q.tasks import async_task
 from pgvector.django import HalfVectorField
 
@@ -154,7 +154,7 @@ def one_more(model: type[models.Model], owner_id: UUID, number: int, texts: list
         with transaction.atomic():
             row = model(**values)
             row.save(force_insert=True)
-    except (IntegrityError, DataError):
+    except DatabaseError:
         return None
     return row
 
@@ -221,4 +221,5 @@ def _value(field: models.Field) -> Any:  # type: ignore[type-arg]
         (models.TextField, "x"),
         (models.CharField, "x"),
     )
-    return next(value for kind, value in made if isinstance(field, kind))
+    # Of another sort it is left out, which the table refuses.
+    return next((value for kind, value in made if isinstance(field, kind)), None)
