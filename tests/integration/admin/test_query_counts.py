@@ -46,6 +46,8 @@ def add_many(owner: Actor, agent: Actor) -> set[str]:
 def test_no_page_asks_more_for_more_rows(staff: Client, boss: Actor, make_agent: Any) -> None:
     agent, _ = make_agent(boss, "scribe")
     fill_everything(boss, agent)
+    # Of an agent's, too, so that the agents' names are read for every list from the beginning.
+    ingest_turns(actor=agent, session="talk", turns=[turn("Tell me about beaches.")])
     pages = {"dashboard": reverse("admin:index")}
     with owner_scope(boss.owner_id):
         for model, _admin in registered():
