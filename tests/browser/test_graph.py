@@ -188,9 +188,9 @@ def test_a_day_is_set_and_said_in_words(graph: Page, drawn: Any) -> None:
 
 def test_places_are_the_same_on_the_next_visit(graph: Page, drawn: Any) -> None:
     drawn_page(graph)
-    places = """async () => {
-      const answer = await fetch(document.querySelector('[data-graph]').dataset.graph);
-      return (await answer.json()).nodes.map((node) => [node[0], node[10], node[11]]).sort();
+    places = """() => {
+      const data = JSON.parse(document.querySelector('[data-graph-data]').textContent);
+      return data.nodes.map((node) => [node[0], node[10], node[11]]).sort();
     }"""
     before = graph.evaluate(places)
     drawn_page(graph, f"/graph/?memory={drawn['last']}&depth=3")
