@@ -65,11 +65,16 @@ _TAIL: Final = (
     "then|now|too|again|there|all|everyone|for now|dann|also|mal|entonces|ya|alors|donc|allora|dunque|então|dan"
     "|hoor|maar"
 )
-_SAID: Final = "|".join((_ENGLISH, _GERMAN, _SPANISH, _FRENCH, _ITALIAN, _PORTUGUESE, _DUTCH))
-_ACKNOWLEDGED: Final = re.compile(
-    rf"[¡¿\s]*(?:{_SAID})(?:[\s,.!…–-]+(?:{_SAID}|{_TAIL})(?!\w))*[\s.!…]*|"
-    rf"(?:{_CHINESE})(?:[\s，、。！,!]*(?:{_CHINESE}|[呀啊吧啦哦了]))*[\s。！!.…]*",
-    re.IGNORECASE,
+_SAID: Final = re.compile(
+    "|".join((_ENGLISH, _GERMAN, _SPANISH, _FRENCH, _ITALIAN, _PORTUGUESE, _DUTCH)), re.IGNORECASE
+)
+_ADDED: Final = re.compile(_TAIL, re.IGNORECASE)
+_BETWEEN: Final = re.compile(r"[\s,.!…¡¿–-]+")
+_MOST_WORDS: Final = 6
+"""Of one phrase."""
+# What a loop has taken it keeps, since the same signs can be read as several phrases.
+_SAID_IN_CHINESE: Final = re.compile(
+    rf"(?:{_CHINESE})(?:[\s，、。！,!]*+(?:{_CHINESE}|[呀啊吧啦哦了]))*+[\s。！!.…]*",
 )
 
 
@@ -77,6 +82,21 @@ def only_acknowledges(sentence: str) -> bool:
     """Tell whether a sentence, at most a line long, only agrees, acknowledges or exclaims ("Agreed.", "Okay then").
 
     One that goes on to say something does not ("Agreed, no pushing on Fridays."). English, German, Spanish, French,
-    Italian, Portuguese, Dutch and Chinese are known.
+    Italian, Portuguese, Dutch and Chinese are known. The cost is linear in the number of words.
     """
-    return _ACKNOWLEDGED.fullmatch(sentence) is not None
+    if _SAID_IN_CHINESE.fullmatch(sentence):
+        return True
+    words = [word for word in _BETWEEN.split(sentence) if word]
+    reached = {0}
+    for start in range(len(words)):
+        if start in reached:
+            reached |= {end for end in _ends(words, start) if _is_phrase(" ".join(words[start:end]), first=start == 0)}
+    return bool(words) and len(words) in reached
+
+
+def _ends(words: list[str], start: int) -> range:
+    return range(start + 1, min(start + _MOST_WORDS, len(words)) + 1)
+
+
+def _is_phrase(words: str, *, first: bool) -> bool:
+    return _SAID.fullmatch(words) is not None or (not first and _ADDED.fullmatch(words) is not None)

@@ -49,3 +49,10 @@ def test_it_goes_on_to_say_something(text: str) -> None:
 def test_a_name_alone_is_no_acknowledgement() -> None:
     assert not only_acknowledges("Nora.")
     assert not only_acknowledges("")
+
+
+@pytest.mark.parametrize("repeated", ["ok okay ", "oh no oh well ", "好吧", "that's right "])
+def test_what_can_be_read_in_many_ways_is_read_once(repeated: str) -> None:
+    many = repeated * (79 // len(repeated))
+    assert only_acknowledges(many)
+    assert not only_acknowledges(f"{many}#")
