@@ -251,11 +251,11 @@ class TestWhatHappens:
 
     @real
     def test_models_and_jobs(self, client: Client, alice: Actor) -> None:
-        labels = {"kind": "llm", "component": "memory_sleep", "model": "tested"}
+        labels = {"kind": "llm", "component": "memory_sleep", "model": "counted"}
         for ok in (True, False):
             model_called(_call(alice, ok=ok))
-        job_ran(JobRan(name="tested", seconds=0.2, ok=True, counts={"rows": 3, "none": 0}))
-        job_ran(JobRan(name="tested", seconds=0.2, ok=False))
+        job_ran(JobRan(name="counted", seconds=0.2, ok=True, counts={"rows": 3, "none": 0}))
+        job_ran(JobRan(name="counted", seconds=0.2, ok=False))
         found = samples(scrape(client))
 
         def of(name: str, **labels: str) -> float | None:
@@ -265,11 +265,11 @@ class TestWhatHappens:
         assert of("loci_model_calls_total", **labels, outcome="failed") == 1
         assert of("loci_model_tokens_total", **labels, direction="input") == 20
         assert of("loci_model_tokens_total", **labels, direction="output") == 6
-        assert of("loci_model_call_duration_seconds_count", kind="llm", model="tested") == 2
-        assert of("loci_job_runs_total", task="tested", outcome="failed") == 1
-        assert of("loci_job_rows_total", task="tested", kind="rows") == 3
-        assert of("loci_job_rows_total", task="tested", kind="none") is None
-        last = of("loci_job_last_success_timestamp_seconds", task="tested")
+        assert of("loci_model_call_duration_seconds_count", kind="llm", model="counted") == 2
+        assert of("loci_job_runs_total", task="counted", outcome="failed") == 1
+        assert of("loci_job_rows_total", task="counted", kind="rows") == 3
+        assert of("loci_job_rows_total", task="counted", kind="none") is None
+        last = of("loci_job_last_success_timestamp_seconds", task="counted")
         assert last is not None
         assert abs(last - now().timestamp()) < 600
 
