@@ -33,7 +33,9 @@ from memory.services.graph.laying_out import lay_out_owner
 from memory.services.graph_view.request import ViewRequest
 from memory.services.graph_view.view import graph_view
 
-CHROMIUM: Final = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
+CHROMIUM: Final = (
+    "chromium-headless-shell", "chromium", "chromium-browser", "google-chrome", "google-chrome-stable"
+)  # fmt: skip
 # Drawing on the processor, as machines without a graphics card do.
 ARGUMENTS: Final = ["--no-sandbox", "--use-angle=swiftshader", "--enable-unsafe-swiftshader"]
 PAINTED: Final = "loci-graph-painted"

@@ -22,7 +22,8 @@ from tests.live_server import serving
 # Playwright's loop runs in this thread, and Django would refuse the database beside it. This process runs nothing else.
 os.environ["DJANGO_ALLOW_ASYNC_UNSAFE"] = "1"
 
-CHROMIUM = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
+# The shell first: it draws no window of a browser round each page, which takes longer than most tests do.
+CHROMIUM = ("chromium-headless-shell", "chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
 QUIET = [
     "--no-sandbox",
     "--disable-background-networking",
@@ -40,8 +41,14 @@ QUIET_S = 0.4
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    """Take a warning for what it is: static files are read synchronously, which their server's author knows."""
-    config.addinivalue_line("filterwarnings", "ignore:StreamingHttpResponse must consume synchronous iterators")
+    """Take two warnings for what they are: static files are read synchronously, which their server's author knows; and
+    a browser that leaves a page breaks off its requests, whose connections then close as their threads end.
+    """
+    for passed_over in (
+        "ignore:StreamingHttpResponse must consume synchronous iterators",
+        "ignore:<psycopg.Connection .* was deleted while still open:ResourceWarning",
+    ):
+        config.addinivalue_line("filterwarnings", passed_over)
 
 
 @pytest.fixture(scope="session")
