@@ -251,7 +251,7 @@ class TestWhatHappens:
 
     @real
     def test_models_and_jobs(self, client: Client, alice: Actor) -> None:
-        labels = {"kind": "llm", "component": "memory_sleep", "model": "counted"}
+        labels = {"kind": "llm", "component": "memory_sleep", "model": "tested"}
         for ok in (True, False):
             model_called(_call(alice, ok=ok))
         job_ran(JobRan(name="counted", seconds=0.2, ok=True, counts={"rows": 3, "none": 0}))
@@ -265,7 +265,7 @@ class TestWhatHappens:
         assert of("loci_model_calls_total", **labels, outcome="failed") == 1
         assert of("loci_model_tokens_total", **labels, direction="input") == 20
         assert of("loci_model_tokens_total", **labels, direction="output") == 6
-        assert of("loci_model_call_duration_seconds_count", kind="llm", model="counted") == 2
+        assert of("loci_model_call_duration_seconds_count", kind="llm", model="tested") == 2
         assert of("loci_job_runs_total", task="counted", outcome="failed") == 1
         assert of("loci_job_rows_total", task="counted", kind="rows") == 3
         assert of("loci_job_rows_total", task="counted", kind="none") is None
