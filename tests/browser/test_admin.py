@@ -159,7 +159,8 @@ def test_keys_are_rotated_and_a_login_is_made(palace: Page, chief: Actor, watch:
 
 
 def test_hostile_text_stays_text(palace: Page, chief: Actor, watch: Watch) -> None:
-    one = remember(actor=chief, draft=Draft(text=HOSTILE, tags=[f"tag{n}" for n in range(100)])).memory_id
+    tags, topics = [f"tag{n}" for n in range(50)], [f"topic{n}" for n in range(50)]
+    one = remember(actor=chief, draft=Draft(text=HOSTILE, tags=tags, topics=topics)).memory_id
     opened(chief, payload=fact(HOSTILE), evidence=[(one, HOSTILE)])
     row = f"/admin/memory/memory/{one}/change/"
     for path in ("/admin/memory/memory/", row, "/admin/review/", "/admin/review/batch/"):
