@@ -12,6 +12,7 @@ from typing import Any
 import pytest
 from django.test import Client
 from playwright.sync_api import Browser, BrowserContext, ConsoleMessage, Page, Request
+from pytest_django.plugin import DjangoDbBlocker
 
 from memory.models import Owner
 from memory.services.actors import Actor
@@ -41,14 +42,8 @@ QUIET_S = 0.4
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    """Take two warnings for what they are: static files are read synchronously, which their server's author knows; and
-    a browser that leaves a page breaks off its requests, whose connections then close as their threads end.
-    """
-    for passed_over in (
-        "ignore:StreamingHttpResponse must consume synchronous iterators",
-        "ignore:<psycopg.Connection .* was deleted while still open:ResourceWarning",
-    ):
-        config.addinivalue_line("filterwarnings", passed_over)
+    """Take a warning for what it is: static files are read synchronously, which their server's author knows."""
+    config.addinivalue_line("filterwarnings", "ignore:StreamingHttpResponse must consume synchronous iterators")
 
 
 @pytest.fixture(scope="session")
@@ -60,9 +55,12 @@ def browser_type_launch_args(browser_type_launch_args: dict[str, Any]) -> dict[s
 
 
 @pytest.fixture(scope="session")
-def base_url(django_db_setup: None) -> Iterator[str]:
-    """Run the web server on a free port and give its address."""
-    with serving() as address:
+def base_url(django_db_setup: None, django_db_blocker: DjangoDbBlocker) -> Iterator[str]:
+    """Run the web server on a free port and give its address.
+
+    It may use the database between tests, too: what a page has asked for may be under way as a test ends.
+    """
+    with django_db_blocker.unblock(), serving() as address:
         yield f"http://{address}"
 
 
