@@ -8,7 +8,7 @@ from datetime import datetime, timedelta
 from typing import Final
 from uuid import UUID
 
-from memory.models import RunTrigger
+from memory.models import RunState, RunTrigger
 from memory.services.accounts import create_owner
 from memory.services.actors import AGENT_DEFAULT, Actor, Permission, person
 from memory.services.agents import authenticate, create_agent, create_key
@@ -202,4 +202,6 @@ class _Replay:
         """Run all stages once; tells whether they have left work."""
         run = run_consolidation(owner_id=self.speaker.owner_id, trigger=RunTrigger.HAND, groups=tuple(Group))
         self.runs += 1
-        return run is not None and any(MORE in report["notes"] for report in run.stages)
+        if run is None:
+            return False
+        return run.state == RunState.DEFERRED or any(MORE in report["notes"] for report in run.stages)

@@ -61,7 +61,10 @@ def test_half_a_year_is_replayed(loaded: dict[str, Any], client: Client) -> None
         assert ReviewItem.objects.filter(state="open").exclude(kind="merge").exists()
         for model, least in ((Entity, 60), (Relation, 40), (MemoryEdge, 200), (Community, 3), (MemoryAccess, 20)):
             assert model.objects.count() >= least, model
-        assert set(ConsolidationRun.objects.values_list("state", flat=True)) == {"done"}
+        # On a slow machine a night may end in the middle; the next one goes on, and the last one is whole.
+        states = list(ConsolidationRun.objects.order_by("started_at").values_list("state", flat=True))
+        assert set(states) <= {"done", "deferred"}
+        assert states[-1] == "done"
         patterns = [row.text for row in Memory.objects.filter(kind="pattern")]
         assert patterns
         assert not any(is_pleasantry(text.removeprefix("A recurring theme: ")) for text in patterns)
