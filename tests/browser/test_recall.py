@@ -154,15 +154,21 @@ def test_escape_brings_the_former_view_back(palace: Page, furnished: dict[str, s
 def test_a_slow_answer_shows_that_it_is_waited_for(palace: Page, furnished: dict[str, str]) -> None:
     palace.goto("/?q=lisbon")
     held: list[Route] = []
+    slow = True
 
     def hold(route: Route) -> None:
-        held.append(route)
+        if slow:
+            held.append(route)
+        else:
+            route.continue_()
 
     palace.route("**/?q=marathon*", hold)
     search_box(palace).fill("marathon")
     expect(palace.locator(".waiting")).to_be_visible()
     expect(palace.locator(".waiting")).to_have_css("opacity", "1")
-    palace.wait_for_function("() => true")
+    while not held:
+        palace.wait_for_timeout(20)
+    slow = False
     for route in held:
         route.continue_()
     expect(palace.locator(".hit").first).to_contain_text("marathon")
