@@ -44,7 +44,9 @@ class BudgetForm(forms.Form):
         """
         super().__init__(data, initial={"period": BudgetPeriod.MONTH.value})
         choices = [("", _("all together")), *((str(pk), name) for pk, name in agents)]
-        self.fields["agent"] = forms.ChoiceField(label=_("Of"), required=False, choices=choices)
+        # A name may turn the direction of writing; it turns nothing beside it.
+        widget = forms.Select({"dir": "auto"})
+        self.fields["agent"] = forms.ChoiceField(label=_("Of"), required=False, choices=choices, widget=widget)
         for name in ("soft", "hard"):
             self.fields[name].label = f"{self.fields[name].label} ({currency})"
 

@@ -36,7 +36,7 @@ class ExperimentForm(forms.Form):
     agents = forms.MultipleChoiceField(
         label=_("Agents that try the second in any case"),
         required=False,
-        widget=forms.SelectMultiple(attrs={"size": 4}),
+        widget=forms.SelectMultiple(attrs={"size": 4, "dir": "auto"}),
         help_text=_("None has to be chosen. With 0 percent only these try it."),
     )
 
