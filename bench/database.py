@@ -18,7 +18,7 @@ from memory.crypto import keyring as ring
 from memory.crypto.keyring import Keyring
 from memory.errors import InvalidInput
 from memory.ids import new_id
-from memory.models import Owner
+from memory.models import Owner, User
 from memory.providers.vault_directory import DirectoryVault
 from memory.services.actors import Actor, person
 from runtime.postgres.cluster import Cluster
@@ -55,12 +55,12 @@ def bench_database() -> Iterator[None]:
                 cluster.stop()
 
 
-def new_owner() -> Actor:
-    """Make an owner with keys and without a login."""
+def new_owner(user: User | None = None) -> Actor:
+    """Make an owner with keys, joined to a login where one is given."""
     owner_id = new_id()
     # The keys first: a vault that was never used is not set up where there are owners already.
     ring.keyring().create(owner_id)
-    Owner.objects.create(id=owner_id)
+    Owner.objects.create(id=owner_id, user=user)
     return person(owner_id)
 
 

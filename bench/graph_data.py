@@ -14,7 +14,7 @@ from django.db import connection, connections
 from numpy.typing import NDArray
 
 from bench.database import new_owner
-from memory.models import Memory, Relation, owner_scope
+from memory.models import Memory, Relation, User, owner_scope
 from memory.recall.id_arrays import id_array
 from memory.services.actors import Actor
 from memory.services.drafts import Draft
@@ -109,9 +109,9 @@ def planted(*, nodes: int, edges: int, communities: int, hub_degree: int = 0, se
     return Pairs(low[apart], high[apart], dice.uniform(0.2, 1.0, int(apart.sum())))
 
 
-def store(pairs: Pairs, *, nodes: int, memories: int, seed: int = 12) -> GraphStore:
-    """Store a drawn graph for a new owner, with memories that mention three entities each."""
-    actor = new_owner()
+def store(pairs: Pairs, *, nodes: int, memories: int, seed: int = 12, user: User | None = None) -> GraphStore:
+    """Store a drawn graph for a new owner, joined to a login or to none, with memories that mention three entities."""
+    actor = new_owner(user)
     dice = np.random.default_rng(seed)
     ends = [merge_entity(actor=actor, draft=EntityDraft(name=name)).entity_id for name in ("One", "Two")]
     draft = RelationDraft(source=Reference(entity_id=ends[0]), label="knows", target=Reference(entity_id=ends[1]))

@@ -9,6 +9,7 @@ os.environ.setdefault("DJANGO_SETTINGS_MODULE", "config.settings")
 from channels.routing import ProtocolTypeRouter
 from django.conf import settings
 from django.core.asgi import get_asgi_application
+from django.urls import get_resolver
 
 
 def _end() -> None:
@@ -24,6 +25,8 @@ def _end() -> None:
 
 def _application() -> ProtocolTypeRouter:
     pages = get_asgi_application()
+    # Seconds of importing, for which the first who comes would wait.
+    _ = get_resolver().url_patterns
     # Only now, since they need the apps.
     from config.body_limit import BodyLimit
     from config.lifespan import Lifespan

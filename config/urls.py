@@ -14,6 +14,7 @@ urlpatterns: list[URLPattern | URLResolver] = [
     # The last of the interface, since it answers for every address that there is not.
     path("api/v1/", include("memory.api.urls")),
     # Before the site's own, which answer for every address below.
+    path("admin/", include("memory.admin.urls")),
     path("admin/telemetry/", include("telemetry.admin.urls")),
     path("admin/", site.urls),
     path("metrics", metrics, name="metrics"),

@@ -20,7 +20,7 @@ class MemoryConfig(AppConfig):
         from memory.ports.live import add_announcer
         from memory.providers import composition
         from memory.providers.outbound import recording
-        from memory.services import outbound
+        from memory.services import browser_sessions, outbound
         from memory.services.archive.registry import announce_parts
         from memory.services.audit import sign_ins
         from memory.services.purge.registry import announce
@@ -34,7 +34,10 @@ class MemoryConfig(AppConfig):
         add_announcer(notices.announce)
         logins.connect()
         sign_ins.connect()
+        browser_sessions.connect()
         _check_live_pages()
+        _let_watch()
+        _say_on_pages()
 
 
 def _register_purge_targets() -> None:
@@ -60,6 +63,34 @@ def _check_live_pages() -> None:
         return live_finding()
 
     add_check("live", look)
+
+
+def _let_watch() -> None:
+    """Name what pages and agents may hear of at once.
+
+    What is told of an owner's memories, runs and doubts goes over all agents, so an agent needs the permission with
+    which it may also read who did what.
+    """
+    from memory.live.sorts import add_sort
+    from memory.services import announcing
+    from memory.services.actors import Permission
+    from memory.services.health.heartbeat import WORKERS
+
+    for sort in (announcing.MEMORIES, announcing.CONSOLIDATION, announcing.REVIEWS):
+        add_sort(sort, Permission.PRIVACY)
+    add_sort(WORKERS, Permission.READ)
+
+
+def _say_on_pages() -> None:
+    from memory.palace.notices import Notice, add_notice
+    from memory.services.actors import Actor
+
+    def worker(actor: Actor) -> Notice | None:
+        from memory.palace.worker_notice import worker_notice
+
+        return worker_notice(actor)
+
+    add_notice("worker", worker)
 
 
 def _register_archive_parts() -> None:

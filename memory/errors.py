@@ -60,6 +60,13 @@ class UnknownHost(LociError):
     status = 400
 
 
+class MalformedBodyError(LociError):
+    """The body is not the JSON that was expected."""
+
+    code = "json.malformed"
+    status = 400
+
+
 class InvalidScope(InvalidInput):
     """The scope is not one that can be used. Leave it out to use the key's default scope."""
 

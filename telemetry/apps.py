@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from uuid import UUID
+
 from django.apps import AppConfig
+from django.utils.translation import gettext_lazy as _
 
 
 class TelemetryConfig(AppConfig):
     """The telemetry app."""
 
     name = "telemetry"
-    verbose_name = "Telemetry"
+    verbose_name = _("Telemetry")
 
     def ready(self) -> None:
         """Announce what a purge, an archive and a page need to know of this app."""
@@ -25,6 +29,7 @@ class TelemetryConfig(AppConfig):
         _open_pages()
         _let_watch()
         _check_writer()
+        _fill_demo()
         announce(_register_purge_targets)
         announce_parts(_register_archive_parts)
 
@@ -62,7 +67,6 @@ def _record_turns() -> None:
 def _make_vectors() -> None:
     """Let workers make the vectors of requests that a report has missed."""
     from datetime import datetime
-    from uuid import UUID
 
     from memory.ports.due_jobs import Done, add_job
 
@@ -114,7 +118,11 @@ def _count_costs() -> None:
 
 def _open_pages() -> None:
     """Name the pages in the palace's navigation and on the admin's front page, and say there when test mode is on."""
-    from memory.admin.pages import AdminPage, add_page
+    from collections.abc import Sequence
+    from typing import Any
+
+    from memory.admin.pages import AdminPage, Panel, add_page, add_panel
+    from memory.palace.agent_costs import add_costs
     from memory.palace.notices import Notice, add_notice
     from memory.palace.sections import Section, add_section
     from memory.services.actors import Actor
@@ -124,10 +132,29 @@ def _open_pages() -> None:
 
         return test_mode_notice(actor)
 
-    add_notice(test_mode)
-    add_section(Section("Telemetry", "telemetry:index", namespace="telemetry"))
-    meaning = "What your agents are asked, and whether a part of them fits."
-    add_page(AdminPage("Coverage", "telemetry-admin:coverage", meaning))
+    def costs(actor: Actor) -> Mapping[UUID, str]:
+        from telemetry.palace.agent_costs import costs_of_agents
+
+        return costs_of_agents(actor)
+
+    add_notice("test-mode", test_mode)
+    add_costs(costs)
+    add_section(Section(_("Telemetry"), "telemetry:index", namespace="telemetry", group="agents"))
+    meaning = _("What your agents are asked, and whether a part of them fits.")
+    add_page(AdminPage(_("Coverage"), "telemetry-admin:coverage", meaning))
+    for page in (
+        AdminPage(_("Costs"), "telemetry:costs", _("What models cost, of your own owner, in the palace.")),
+        AdminPage(_("Health"), "telemetry:health", _("How this installation and your own memory are, in the palace.")),
+        AdminPage(_("Recall"), "telemetry:recall", _("How well recall finds, of your own owner, in the palace.")),
+    ):
+        add_page(page)
+
+    def last_days(actor: Actor) -> Sequence[tuple[Any, Any]]:
+        from telemetry.admin.panels import last_days
+
+        return last_days(actor)
+
+    add_panel(Panel(_("Telemetry, 30 days"), last_days, "telemetry-admin:coverage"))
 
 
 def _let_watch() -> None:
@@ -162,3 +189,15 @@ def _register_archive_parts() -> None:
     from telemetry.services.archive_parts import register_parts
 
     register_parts()
+
+
+def _fill_demo() -> None:
+    """Give the demonstration's agents a month of turns."""
+    from memory.services.demo.parts import DemoOwner, add_demo_part
+
+    def recorded(owner: DemoOwner) -> str:
+        from telemetry.services.demo import demo_telemetry
+
+        return demo_telemetry(owner)
+
+    add_demo_part(recorded)

@@ -71,7 +71,7 @@ def django_db_setup(request: pytest.FixtureRequest, django_db_blocker: DjangoDbB
     with django_db_blocker.unblock():
         call_command("migrate", verbosity=0, interactive=False)
         with connections["schema"].cursor() as cursor:
-            # What `transactional_db` cleans up with; the application itself never truncates.
+            # What some tests clean up with; the application itself never truncates.
             cursor.execute("GRANT TRUNCATE ON ALL TABLES IN SCHEMA public TO loci_app")
         connections["schema"].close()
     yield
@@ -81,20 +81,27 @@ def django_db_setup(request: pytest.FixtureRequest, django_db_blocker: DjangoDbB
 
 
 @pytest.fixture(autouse=True)
-def emptied_tables(request: pytest.FixtureRequest, django_db_blocker: DjangoDbBlocker) -> Iterator[None]:
+def emptied_tables(request: pytest.FixtureRequest) -> Iterator[None]:
     """Empty all tables after a test with real transactions; Django's own flush sees no table on this connection."""
     yield
     marker = request.node.get_closest_marker("django_db")
     real = bool(marker and marker.kwargs.get("transaction")) or "transactional_db" in request.fixturenames
-    if not real:
-        return
-    with django_db_blocker.unblock(), connections["default"].cursor() as cursor:
-        cursor.execute(
-            """SELECT string_agg(format('%I', relname), ', ') FROM pg_class
-            WHERE relkind IN ('r', 'p') AND NOT relispartition AND relnamespace = 'public'::regnamespace
-              AND relname NOT IN ('django_migrations', 'django_content_type', 'auth_permission')"""
+    if real:
+        _empty(request.getfixturevalue("cluster").socket_directory, connections["default"].settings_dict["NAME"])
+
+
+def _empty(socket: Path, name: str) -> None:
+    """Delete every row, which is many times faster than to truncate hundreds of partitions and their indexes."""
+    with psycopg.connect(f"host={socket} user=postgres dbname={name}") as connection:
+        connection.execute("SET LOCAL session_replication_role = replica")  # neither triggers nor foreign keys
+        connection.execute(
+            """DO $$ DECLARE filled regclass; BEGIN
+            FOR filled IN
+                SELECT oid FROM pg_class
+                WHERE relkind = 'r' AND relnamespace = 'public'::regnamespace AND pg_relation_size(oid) > 0
+                  AND relname NOT IN ('django_migrations', 'django_content_type', 'auth_permission')
+            LOOP EXECUTE format('DELETE FROM %s', filled); END LOOP; END $$"""
         )
-        cursor.execute(f"TRUNCATE {cursor.fetchone()[0]}")
 
 
 def _drop(socket: Path, name: str) -> None:

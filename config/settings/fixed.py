@@ -35,6 +35,7 @@ MIDDLEWARE = [
     "django.middleware.security.SecurityMiddleware",
     "config.static_files.StaticFiles",
     "csp.middleware.CSPMiddleware",
+    "config.languages.languages",
     "config.middleware.sound_requests",
     "django.contrib.sessions.middleware.SessionMiddleware",
     "django.middleware.common.CommonMiddleware",
@@ -127,12 +128,16 @@ CONTENT_SECURITY_POLICY = {
 MOST_BODY_BYTES = 33 * 1024 * 1024
 DATA_UPLOAD_MAX_MEMORY_SIZE = 32 * 1024 * 1024
 DATA_UPLOAD_MAX_NUMBER_FIELDS = 1000
+FILE_UPLOAD_HANDLERS = ["config.uploads.NamelessUploads"]
 
 # Language and time
 LANGUAGE_CODE = "en"
+LANGUAGES = [("en", "English"), ("de", "Deutsch")]
+LANGUAGE_COOKIE_NAME = "loci_language"
+LOCALE_PATHS = [_chosen.BASE_DIR / "locale"]
 TIME_ZONE = "UTC"
 USE_TZ = True
-USE_I18N = False
+USE_I18N = True
 
 # Static files
 STATIC_URL = "/static/"

@@ -7,23 +7,29 @@ from typing import Any, Final, cast
 from django.contrib.admin import AdminSite
 from django.contrib.auth.views import redirect_to_login
 from django.http import HttpRequest, HttpResponse
+from django.shortcuts import render
 from django.urls import URLPattern, URLResolver, reverse
 from django.utils.decorators import method_decorator
+from django.utils.translation import gettext as _
 from django.views.decorators.cache import never_cache
 
-from memory.admin.access import staff_page
+from memory.admin.access import actor_of, staff_page
+from memory.admin.dashboard import dashboard
+from memory.admin.menu import areas
+from memory.admin.owner_choice import choice_of, may_choose
 from memory.admin.pages import pages
 from memory.models import User
 from memory.palace.notices import notices
-from memory.services.accounts import owner_of
-from memory.services.actors import Actor, person
+from memory.services.actors import Actor
 
 # The palace has the way out. Passwords are asked for in one place only, and no address tells whether an object exists.
-LEFT_OUT: Final = frozenset({"logout", "password_change", "password_change_done", "view_on_site"})
+LEFT_OUT: Final = frozenset(
+    {"logout", "password_change", "password_change_done", "view_on_site", "autocomplete", "jsi18n", "app_list"}
+)
 
 
 class LociAdminSite(AdminSite):
-    """Django's admin behind the palace's login, for staff."""
+    """Django's admin behind the palace's login, for staff, over one owner at a time."""
 
     site_header = "Loci administration"
     site_title = "Loci"
@@ -50,13 +56,28 @@ class LociAdminSite(AdminSite):
         return redirect_to_login(request.GET.get("next") or reverse("admin:index"))
 
     def index(self, request: HttpRequest, extra_context: dict[str, Any] | None = None) -> Any:
-        """Show the front page, with what apps have to say to the person."""
-        actor = person(owner_of(cast("User", request.user)).pk)
-        return super().index(request, {**(extra_context or {}), "notices": notices(actor)})
+        """Show the front page: how the installation is, and what apps have to say to the person."""
+        actor = actor_of(request)
+        user = cast("User", request.user)
+        context = {
+            **self.each_context(request),
+            "title": _("Administration"),
+            "notices": notices(actor),
+            **dashboard(actor, everything=may_choose(user)),
+        }
+        return render(request, "admin/index.html", context)
 
     def each_context(self, request: HttpRequest) -> dict[str, Any]:
-        """Give what every page of the admin shows, our pages among it."""
-        return {**super().each_context(request), "pages": pages()}
+        """Give what every page of the admin shows: whose rows these are, and the navigation."""
+        user = request.user
+        return {
+            "site_header": self.site_header,
+            "site_title": self.site_title,
+            "pages": pages(),
+            "areas": areas(request, self),
+            "choice": choice_of(actor_of(request)),
+            "may_choose": isinstance(user, User) and may_choose(user),
+        }
 
 
 site: Final = LociAdminSite(name="admin")

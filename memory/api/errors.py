@@ -5,18 +5,18 @@ from __future__ import annotations
 from memory.errors import LociError
 
 
-class MalformedBodyError(LociError):
-    """The body is not the JSON that was expected."""
-
-    code = "json.malformed"
-    status = 400
-
-
 class PreconditionFailedError(LociError):
     """The If-Match header names another version than the stored one. Nothing was changed; read it again."""
 
     code = "precondition.failed"
     status = 412
+
+
+class PreconditionRequiredError(LociError):
+    """Send If-Match with the version that the change was made from, or * for any. Nothing was changed."""
+
+    code = "precondition.required"
+    status = 428
 
 
 class InProgressError(LociError):

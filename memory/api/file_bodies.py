@@ -12,8 +12,7 @@ from rest_framework.parsers import BaseParser
 from rest_framework.request import Request
 
 from memory.api.actions import MIB, action_of
-from memory.api.errors import MalformedBodyError
-from memory.errors import TooLarge
+from memory.errors import MalformedBodyError, TooLarge
 
 PIECE: Final = 64 * 1024
 OCTETS: Final = "application/octet-stream"

@@ -9,7 +9,7 @@ from typing import Final
 
 from rest_framework.request import Request
 
-from memory.api.errors import PreconditionFailedError
+from memory.api.errors import PreconditionFailedError, PreconditionRequiredError
 from memory.errors import Conflict
 
 _TAG: Final = re.compile(r'"(\d{1,9})"')
@@ -41,12 +41,30 @@ def expected_version(request: Request, current: Callable[[], int]) -> int | None
     raise PreconditionFailedError
 
 
+def required_version(request: Request, current: Callable[[], int]) -> int | None:
+    """Give the version that If-Match asks for, which has to be there; None for `*`.
+
+    Args:
+        request: the request.
+        current: looks up the stored version, as for `expected_version`; called too where the header is missing, so
+            that what is not there is not found whatever was sent.
+
+    Raises:
+        PreconditionRequiredError: there is no If-Match.
+        PreconditionFailedError: as `expected_version`.
+    """
+    if request.headers.get("If-Match") is None:
+        current()
+        raise PreconditionRequiredError
+    return expected_version(request, current)
+
+
 @contextmanager
 def outdated_is_412(asked: int | None) -> Iterator[None]:
     """Turn a service's conflict of versions into 412 where the request named a version itself."""
     try:
         yield
     except Conflict as error:
-        if asked is None or not error.machine_code.endswith(".version"):
+        if asked is None or not error.machine_code.endswith((".version", "file.conflict")):
             raise
         raise PreconditionFailedError(**error.details) from error

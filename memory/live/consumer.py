@@ -7,10 +7,11 @@ import json
 import logging
 import time
 from collections import deque
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from enum import IntEnum
-from typing import Any, Final
+from typing import Any, Final, TypeVar
 
 from channels.db import database_sync_to_async
 from channels.generic.websocket import AsyncWebsocketConsumer
@@ -22,8 +23,11 @@ from memory.live.notices import group_of
 from memory.live.sockets import open_sockets
 from memory.live.sorts import SORTS
 from memory.ports.live import ACCESS
+from memory.services.health.heartbeat import WORKERS, worker_is_silent
 
 logger = logging.getLogger(__name__)
+
+T = TypeVar("T")
 
 
 class Close(IntEnum):
@@ -44,6 +48,8 @@ MOST_MESSAGES: Final = 20
 MESSAGES_SECONDS: Final = 10.0
 # A socket that watches nothing is of no use to anybody.
 WATCH_SECONDS: Final = 30.0
+# Nobody announces that a worker fell silent, so sockets look; no oftener than this.
+WORKER_SECONDS: Final = 15.0
 # What ends without a notice, such as a key that runs out, is noticed within this time.
 JUDGE_SECONDS: Final = 60.0
 # Changes that come together are told together, so that a burst asks the database once.
@@ -60,6 +66,8 @@ class LiveConsumer(AsyncWebsocketConsumer):  # type: ignore[misc]
     caller: Caller | None = None
     teller: asyncio.Task[None] | None = None
     over = False
+    worker_silent: bool | None = None
+    worker_looked_at = float("-inf")
 
     async def __call__(self, scope: Any, receive: Any, send: Any) -> None:
         """Serve the socket; however it ends, nothing of it is left."""
@@ -134,6 +142,7 @@ class LiveConsumer(AsyncWebsocketConsumer):  # type: ignore[misc]
         self.caller = caller
         refused = {sort: code for sort in wanted if (code := _refusal(caller, sort))}
         self.watched = frozenset(wanted) - refused.keys()
+        await self._look_for_worker()
         answer: dict[str, Any] = {"watching": sorted(self.watched)}
         if refused:
             answer["refused"] = [{"sort": sort, "code": code} for sort, code in sorted(refused.items())]
@@ -183,11 +192,28 @@ class LiveConsumer(AsyncWebsocketConsumer):  # type: ignore[misc]
             if caller is None:
                 return
             self.caller = caller
+            await self._look_for_worker()
+            if self.over:
+                return
             pending, self.pending = self.pending, {}
             for (sort, object_id), version in pending.items():
                 if sort in self.watched and not _refusal(caller, sort):
                     await self.send(json.dumps({"sort": sort, "id": object_id, "version": version}))
             await asyncio.sleep(PAUSE_SECONDS)
+
+    async def _look_for_worker(self) -> None:
+        """Note a change when the last worker has fallen silent, or one is back, since this socket looked before."""
+        now = time.monotonic()
+        if WORKERS not in self.watched or now < self.worker_looked_at + WORKER_SECONDS:
+            return
+        self.worker_looked_at = now
+        silent = await self._in_thread(worker_is_silent)
+        if silent is None or silent == self.worker_silent:
+            return
+        # The page itself was told at first, when it began to watch.
+        if self.worker_silent is not None:
+            self.pending[WORKERS, ""] = 0
+        self.worker_silent = silent
 
     def _ended(self, task: asyncio.Task[None]) -> None:
         error = None if task.cancelled() else task.exception()
@@ -197,12 +223,17 @@ class LiveConsumer(AsyncWebsocketConsumer):  # type: ignore[misc]
 
     async def _judged(self, judge: Any, subject: Any) -> Caller | None:
         """Judge in a thread; None when the socket was closed."""
+        judged: Caller | None = await self._in_thread(judge, subject)
+        return judged
+
+    async def _in_thread(self, look: Callable[..., T], *subjects: Any) -> T | None:
+        """Ask the database in a thread; None when that failed and the socket was closed."""
         try:
-            judged: Caller = await database_sync_to_async(judge, thread_sensitive=False, executor=_threads)(subject)
+            found: T = await database_sync_to_async(look, thread_sensitive=False, executor=_threads)(*subjects)
         except (LociError, DatabaseFailure) as error:
             await self.close(_reason(error))
             return None
-        return judged
+        return found
 
 
 def _reason(error: Exception) -> Close:

@@ -188,6 +188,8 @@ def _report(found: ArchiveImported, options: Options, write: Write) -> None:
         lines.append(f"{counts['erased_since']} were erased since and stay so; --mode all brings them back.")
     graph = sum(part.get("created", 0) for part in found.graph.values())
     lines.append(f"{graph} rows of the graph and {found.skills.get('created', 0)} skills are new.")
+    if found.files["created"]:
+        lines.append(f"{found.files['created']} files of agents are new.")
     if found.left:
         lines.append("Not taken over: " + ", ".join(f"{lines_} {part}" for part, lines_ in sorted(found.left.items())))
     refused = len(found.errors) + found.further_errors

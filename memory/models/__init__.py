@@ -1,6 +1,7 @@
 """The models, one file for each group of tables."""
 
-from memory.models.agent import Agent, AgentGroup, AgentKey, GroupMembership
+from memory.models.agent import Agent, AgentGroup, AgentKey, AgentSettings, GroupMembership
+from memory.models.agent_file import AgentFile, AgentFileVersion, FileChange, MediaType
 from memory.models.audit import AuditEvent, AuditSeal, MemoryRead, RetiredAuditEvent, RetiredAuditSeal
 from memory.models.bus import BusMessage
 from memory.models.communities import Community, CommunityState
@@ -38,6 +39,7 @@ from memory.models.index import (
     TokenVectors,
 )
 from memory.models.knowledge import MemoryClaim, Reflection, Skill, SkillDependency, SkillOrigin, SkillState
+from memory.models.layout import GraphLayout, GraphPosition
 from memory.models.memory import Memory
 from memory.models.merges import EntitiesApart, EntityMerge
 from memory.models.outbound import OutboundRequest
@@ -45,6 +47,7 @@ from memory.models.owner import Owner, OwnerActivity, OwnerSettings, User
 from memory.models.purge import Purge, PurgeState, PurgeSubject
 from memory.models.requests import IdempotencyRecord, ProfileOverride, RecallRecord
 from memory.models.review import ReviewEvidence, ReviewItem, ReviewKind, ReviewState
+from memory.models.saved_search import SavedSearch
 from memory.models.session import Session
 from memory.models.tenancy import TenantModel, current_owner, owner_scope
 from memory.models.vocabulary import (
@@ -62,8 +65,11 @@ from memory.models.work import DueWork
 
 __all__ = [
     "Agent",
+    "AgentFile",
+    "AgentFileVersion",
     "AgentGroup",
     "AgentKey",
+    "AgentSettings",
     "AuditEvent",
     "AuditSeal",
     "BusMessage",
@@ -83,7 +89,10 @@ __all__ = [
     "EntityType",
     "EventParticipant",
     "ExtractionFailure",
+    "FileChange",
     "GraphEvidence",
+    "GraphLayout",
+    "GraphPosition",
     "GraphState",
     "GroupKind",
     "GroupMembership",
@@ -92,6 +101,7 @@ __all__ = [
     "LabelKind",
     "LexPosting",
     "LexStats",
+    "MediaType",
     "Memory",
     "MemoryAccess",
     "MemoryClaim",
@@ -125,6 +135,7 @@ __all__ = [
     "Role",
     "RunState",
     "RunTrigger",
+    "SavedSearch",
     "Session",
     "Skill",
     "SkillDependency",

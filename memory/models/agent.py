@@ -26,6 +26,18 @@ class Agent(TenantModel):
         constraints = [models.UniqueConstraint(fields=["owner", "name_hash"], name="agent_name_once")]
 
 
+class AgentSettings(TenantModel):
+    """What the owner has chosen for one agent instead of for all; names and meanings are those of its settings."""
+
+    agent = TenantForeignKey(Agent)
+    values = models.JSONField(default=dict)
+    version = models.PositiveIntegerField(default=1)
+    updated_at = models.DateTimeField(auto_now=True)
+
+    class Meta:
+        constraints = [models.UniqueConstraint(fields=["owner", "agent"], name="agent_settings_once")]
+
+
 class AgentGroup(TenantModel):
     """A project or squad: agents of one owner that share what they store for it."""
 

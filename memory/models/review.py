@@ -24,6 +24,7 @@ class ReviewKind(models.TextChoices):
     MERGE = "merge"
     CONTRADICTION = "contradiction"
     SKILL = "skill"
+    DISPUTE = "dispute"
 
 
 class ReviewState(models.TextChoices):

@@ -17,6 +17,7 @@ class DueWork(models.Model):
     CONSOLIDATE_RETRY = "consolidate_retry"
     REKEY = "rekey"
     CLASSIFY = "classify"
+    LAYOUT = "layout"
 
     owner = models.ForeignKey("memory.Owner", on_delete=models.CASCADE, related_name="+")
     job = models.CharField(max_length=32)

@@ -81,6 +81,16 @@ def is_partial(request: HttpRequest) -> bool:
     return "HX-Request" in request.headers and request.headers.get("HX-History-Restore-Request") != "true"
 
 
+def in_drawer(request: HttpRequest) -> bool:
+    """Tell whether the drawer asks, which shows a memory beside the page that lists it."""
+    return is_partial(request) and request.headers.get("HX-Target") == "drawer"
+
+
+def place_of(request: HttpRequest) -> str:
+    """Say where an answer is shown, so that ids within a part of a page differ from those of the page around it."""
+    return "drawer" if is_partial(request) else "page"
+
+
 def safe_next(request: HttpRequest, default: str) -> str:
     """Give the address of this server that a form names as the next page, else the default."""
     wanted: Any = request.POST.get("next", "")

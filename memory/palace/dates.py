@@ -6,14 +6,29 @@ from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from typing import Final
 
+from django.utils.translation import gettext as _
+from django.utils.translation import ngettext_lazy
+
 DAY: Final = 86_400
-UNITS: Final = (
-    (365.25 * DAY, "year"),
-    (30.44 * DAY, "month"),
-    (7 * DAY, "week"),
-    (DAY, "day"),
-    (3600, "hour"),
-    (60, "minute"),
+UNITS: Final = (365.25 * DAY, 30.44 * DAY, 7 * DAY, DAY, 3600, 60)
+"""Seconds of a year, a month, a week, a day, an hour and a minute."""
+
+# In a sentence of their own, since languages bend the words after "before" and "in".
+AGO: Final = (
+    ngettext_lazy("%(count)s year ago", "%(count)s years ago", "count"),
+    ngettext_lazy("%(count)s month ago", "%(count)s months ago", "count"),
+    ngettext_lazy("%(count)s week ago", "%(count)s weeks ago", "count"),
+    ngettext_lazy("%(count)s day ago", "%(count)s days ago", "count"),
+    ngettext_lazy("%(count)s hour ago", "%(count)s hours ago", "count"),
+    ngettext_lazy("%(count)s minute ago", "%(count)s minutes ago", "count"),
+)
+AHEAD: Final = (
+    ngettext_lazy("in %(count)s year", "in %(count)s years", "count"),
+    ngettext_lazy("in %(count)s month", "in %(count)s months", "count"),
+    ngettext_lazy("in %(count)s week", "in %(count)s weeks", "count"),
+    ngettext_lazy("in %(count)s day", "in %(count)s days", "count"),
+    ngettext_lazy("in %(count)s hour", "in %(count)s hours", "count"),
+    ngettext_lazy("in %(count)s minute", "in %(count)s minutes", "count"),
 )
 INPUT_FORMAT: Final = "%Y-%m-%dT%H:%M"
 
@@ -43,11 +58,10 @@ def relative(value: datetime, now: datetime) -> str:
     distance = now - value
     seconds = abs(distance.total_seconds())
     if seconds < 60:
-        return "just now" if distance >= timedelta(0) else "in a moment"
-    size, unit = next(entry for entry in UNITS if seconds >= entry[0])
-    count = int(seconds // size)
-    words = f"{count} {unit}{'' if count == 1 else 's'}"
-    return f"{words} ago" if distance > timedelta(0) else f"in {words}"
+        return _("just now") if distance >= timedelta(0) else _("in a moment")
+    place, size = next((place, size) for place, size in enumerate(UNITS) if seconds >= size)
+    words = (AGO if distance > timedelta(0) else AHEAD)[place]
+    return str(words % {"count": int(seconds // size)})
 
 
 def for_input(value: datetime | None) -> str:

@@ -2,18 +2,22 @@
 
 from __future__ import annotations
 
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from django import forms
+from django.utils.translation import gettext_lazy as _
 
 from memory.models import Kind, Memory
 from memory.palace.dates import for_input
 from memory.palace.presenters import CATEGORY_CHOICES, KIND_CHOICES, ten
 from memory.services.drafts import Draft
 
+if TYPE_CHECKING:
+    from django_stubs_ext import StrOrPromise
+
 IMPORTANCE_LEAST: Final = 1
 IMPORTANCE_MOST: Final = 10
-VERSION_MISSING: Final = "The form does not say which version it was made from. Load the page again."
+VERSION_MISSING: Final = _("The form does not say which version it was made from. Load the page again.")
 
 
 class PlainText(forms.Field):
@@ -43,7 +47,7 @@ class WordList(PlainText):
         return [word for part in super().clean(value).split(",") if (word := part.strip())]
 
 
-def _moment_field(name: str, help_text: str) -> PlainLine:
+def _moment_field(name: StrOrPromise, help_text: StrOrPromise) -> PlainLine:
     widget = forms.DateTimeInput(attrs={"type": "datetime-local"}, format="%Y-%m-%dT%H:%M")
     return PlainLine(label=name, required=False, widget=widget, help_text=help_text)
 
@@ -52,45 +56,53 @@ class StatementForm(forms.Form):
     """What remembering and correcting have in common."""
 
     content = PlainText(
-        label="What shall I remember?",
+        label=_("What shall I remember?"),
         required=False,
         widget=forms.Textarea(attrs={"rows": 6, "spellcheck": "true", "required": True, "dir": "auto"}),
-        help_text="One statement is found best. It is kept word for word, and encrypted.",
+        help_text=_("One statement is found best. It is kept word for word, and encrypted."),
     )
     category = PlainLine(
-        label="Category", required=False, widget=forms.Select(choices=CATEGORY_CHOICES), help_text="What it is about."
+        label=_("Category"),
+        required=False,
+        widget=forms.Select(choices=CATEGORY_CHOICES),
+        help_text=_("What it is about."),
     )
     kind = PlainLine(
-        label="Kind",
+        label=_("Kind"),
         required=False,
         widget=forms.Select(choices=KIND_CHOICES),
-        help_text="What sort of statement it is.",
+        help_text=_("What sort of statement it is."),
     )
     importance = forms.IntegerField(
-        label="Importance",
+        label=_("Importance"),
         min_value=IMPORTANCE_LEAST,
         max_value=IMPORTANCE_MOST,
         widget=forms.NumberInput(attrs={"data-slider": True}),
-        error_messages={"required": "Choose a number from 1 to 10.", "invalid": "Choose a whole number from 1 to 10."},
-        help_text="1 is trivial, 10 must never be lost.",
+        error_messages={
+            "required": _("Choose a number from 1 to 10."),
+            "invalid": _("Choose a whole number from 1 to 10."),
+        },
+        help_text=_("1 is trivial, 10 must never be lost."),
     )
     tags = WordList(
-        label="Tags",
+        label=_("Tags"),
         required=False,
         widget=forms.TextInput(attrs={"dir": "auto"}),
-        help_text="Words between commas, such as: travel, lisbon.",
+        help_text=_("Words between commas, such as: travel, lisbon."),
     )
     source = PlainLine(
-        label="Source",
+        label=_("Source"),
         required=False,
         widget=forms.TextInput(attrs={"dir": "auto"}),
-        help_text="Where it comes from, such as letter/2026-01.",
+        help_text=_("Where it comes from, such as letter/2026-01."),
     )
-    valid_from = _moment_field("Holds from", "In UTC; leave empty when it always held.")
+    valid_from = _moment_field(_("Holds from"), _("In UTC; leave empty when it always held."))
 
 
 class RememberForm(StatementForm):
     """A new statement."""
+
+    occurred_at = _moment_field(_("Happened"), _("In UTC; leave empty for now."))
 
     def draft(self) -> Draft:
         """Make the draft of what was typed."""
@@ -103,24 +115,25 @@ class RememberForm(StatementForm):
             tags=values["tags"],
             source=values["source"],
             valid_from=values["valid_from"],
+            occurred_at=values["occurred_at"],
         )
 
 
 class CorrectForm(StatementForm):
     """A change of a stored statement; only what differs from the stored row is changed."""
 
-    valid_until = _moment_field("Holds until", "In UTC; leave empty while it still holds.")
-    expires_at = _moment_field("Expires", "In UTC; after this moment it is archived.")
+    valid_until = _moment_field(_("Holds until"), _("In UTC; leave empty while it still holds."))
+    expires_at = _moment_field(_("Expires"), _("In UTC; after this moment it is archived."))
     version = forms.IntegerField(
         widget=forms.HiddenInput,
         min_value=1,
         error_messages={"required": VERSION_MISSING, "invalid": VERSION_MISSING, "min_value": VERSION_MISSING},
     )
 
-    def __init__(self, row: Memory, data: Any = None) -> None:
-        """Build the form from a stored row; a turn keeps its kind."""
-        super().__init__(data, initial=stored_values(row))
-        self.fields["content"].label = "What it says"
+    def __init__(self, row: Memory, data: Any = None, *, place: str = "page") -> None:
+        """Build the form from a stored row; a turn keeps its kind. `place` sets its ids apart from other forms'."""
+        super().__init__(data, initial=stored_values(row), auto_id="id_%s" if place == "page" else f"{place}_%s")
+        self.fields["content"].label = _("What it says")
         if row.kind == Kind.TURN:
             del self.fields["kind"]
 

@@ -2,64 +2,82 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 from uuid import UUID
+
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy as lazy
 
 from memory.models import Agent, Purge, PurgeState
 from memory.palace.dates import Moment, moment, optional_moment
-from memory.palace.presenters import label
+from memory.palace.presenters import label, reason_words
 from memory.services.audit.access_log import Entry, Reader
 from memory.services.legible import UNREADABLE, legible
 from memory.services.purge.lease import OPEN
 
+if TYPE_CHECKING:
+    from django_stubs_ext import StrOrPromise
+
 # Names of a purge's targets, gathered into what a person knows; the rest is counted as "other records".
-SORTS: Final[Mapping[str, tuple[str, ...]]] = {
-    "Memories, with turns of conversations": ("memories", "drawn"),
-    "Earlier versions of memories": ("memory_versions",),
-    "Sources": ("memory_sources", "sources"),
-    "Entries by which memories are found": (
-        "vectors",
-        "token_vectors",
-        "postings",
-        "memory_labels",
-        "mentioned_times",
-        "pending_vectors",
-        "posting_counts",
+SORTS: Final[Sequence[tuple[StrOrPromise, tuple[str, ...]]]] = (
+    (lazy("Memories, with turns of conversations"), ("memories", "drawn")),
+    (lazy("Earlier versions of memories"), ("memory_versions",)),
+    (lazy("Sources"), ("memory_sources", "sources")),
+    (
+        lazy("Entries by which memories are found"),
+        (
+            "vectors",
+            "token_vectors",
+            "postings",
+            "memory_labels",
+            "mentioned_times",
+            "pending_vectors",
+            "posting_counts",
+        ),
     ),
-    "Who read and used what": ("memory_reads", "memory_uses", "reads"),
-    "Conversations": ("sessions",),
-    "People and things in the graph, with relations and events": (
-        "entities",
-        "entity_names",
-        "entity_mentions",
-        "entity_merges",
-        "entities_apart",
-        "relations",
-        "temporal_events",
-        "event_participants",
-        "causal_links",
-        "graph_evidence",
-        "memory_edges",
-        "memory_claims",
-        "communities",
+    (lazy("Who read and used what"), ("memory_reads", "memory_uses", "reads")),
+    (lazy("Conversations"), ("sessions",)),
+    (
+        lazy("People and things in the graph, with relations and events"),
+        (
+            "entities",
+            "entity_names",
+            "entity_mentions",
+            "entity_merges",
+            "entities_apart",
+            "relations",
+            "temporal_events",
+            "event_participants",
+            "causal_links",
+            "graph_evidence",
+            "memory_edges",
+            "memory_claims",
+            "communities",
+        ),
     ),
-    "Skills and reflections": ("skills", "skill_dependencies", "reflections"),
-    "Doubts that waited for you": ("review_items", "review_evidence"),
-    "Agents, their groups and keys": ("agents", "agent_groups", "group_memberships", "agent_keys", "keys"),
-    "Messages between agents": ("bus_messages", "messages"),
-    "Questions and answers kept for a while": ("recall_records", "idempotency_answers"),
-    "What was sent to providers (digests only)": ("outbound_requests",),
-    "Settings": ("owner_settings", "profile_overrides", "owner_activity"),
+    (lazy("Skills and reflections"), ("skills", "skill_dependencies", "reflections")),
+    (lazy("Doubts that waited for you"), ("review_items", "review_evidence")),
+    (lazy("Agents, their groups and keys"), ("agents", "agent_groups", "group_memberships", "agent_keys", "keys")),
+    (lazy("Messages between agents"), ("bus_messages", "messages")),
+    (lazy("Questions and answers kept for a while"), ("recall_records", "idempotency_answers")),
+    (lazy("What was sent to providers (digests only)"), ("outbound_requests",)),
+    (lazy("Settings"), ("owner_settings", "agent_settings", "profile_overrides", "owner_activity", "saved_searches")),
+    (lazy("Files of agents"), ("files", "file_versions")),
+)
+OTHER: Final = lazy("Other records of the work on them")
+
+
+NO_NAME: Final = lazy("an agent that is gone, or whose name cannot be read")
+
+ACTORS: Final = {
+    "person": lazy("you"),
+    "system": lazy("Loci itself"),
+    "operator": lazy("whoever runs this server"),
+    "staff": lazy("staff of this server"),
 }
-OTHER: Final = "Other records of the work on them"
-
-
-NO_NAME: Final = "an agent that is gone, or whose name cannot be read"
-
-ACTORS: Final = {"person": "you", "system": "Loci itself", "operator": "whoever runs this server"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,35 +129,40 @@ class PurgeView:
 
 
 SUBJECTS: Final = {
-    "owner": "everything",
-    "agent": "everything of one agent",
-    "source": "everything from one source",
-    "memory": "single memories",
+    "owner": lazy("everything"),
+    "agent": lazy("everything of one agent"),
+    "source": lazy("everything from one source"),
+    "memory": lazy("single memories"),
 }
 SENTENCES: Final = {
-    PurgeState.WAITING: "It begins as soon as a worker is free. You can close this page; it goes on by itself.",
-    PurgeState.RUNNING: "It is under way. You can close this page; it goes on by itself.",
-    PurgeState.DONE: "It is done. What was erased cannot be brought back.",
-    PurgeState.FAILED: "It could not be finished and needs whoever runs this server.",
+    PurgeState.WAITING: lazy("It begins as soon as a worker is free. You can close this page; it goes on by itself."),
+    PurgeState.RUNNING: lazy("It is under way. You can close this page; it goes on by itself."),
+    PurgeState.DONE: lazy("It is done. What was erased cannot be brought back."),
+    PurgeState.FAILED: lazy("It could not be finished and needs whoever runs this server."),
 }
 
 
 def named(agent: Agent) -> str:
     """Give the name of an agent, or that it cannot be read, so that one that is damaged can still be erased."""
-    return legible(agent, "name") or UNREADABLE
+    return legible(agent, "name") or _(UNREADABLE)
 
 
 def sorts(counts: Mapping[str, int]) -> list[Sort]:
     """Gather counts by target into lines for people, leaving out what there is none of."""
-    found = [Sort(name, sum(counts.get(part, 0) for part in parts)) for name, parts in SORTS.items()]
-    known = {part for parts in SORTS.values() for part in parts}
-    found.append(Sort(OTHER, sum(count for name, count in counts.items() if name not in known)))
+    found = [Sort(str(name), sum(counts.get(part, 0) for part in parts)) for name, parts in SORTS]
+    known = {part for _name, parts in SORTS for part in parts}
+    found.append(Sort(str(OTHER), sum(count for name, count in counts.items() if name not in known)))
     return [line for line in found if line.count]
 
 
 def readers_row(reader: Reader, now: datetime) -> ReaderRow:
     """Describe one who has read a memory."""
-    name = "you" if reader.agent_id is None else reader.name or NO_NAME
+    who: StrOrPromise = reader.name or NO_NAME
+    if reader.agent_id is None:
+        who = ACTORS["person"]
+    elif reader.staff:
+        who = ACTORS["staff"]
+    name = str(who)
     return ReaderRow(name, reader.reads, moment(reader.last_at, now))
 
 
@@ -147,13 +170,13 @@ def access_row(entry: Entry, now: datetime) -> AccessRow:
     """Describe an event of the audit."""
     event = entry.event
     kind = label(event.object_kind)
-    who = entry.agent_name or (NO_NAME if entry.agent_id else ACTORS.get(event.actor, event.actor))
+    who = entry.agent_name or str(NO_NAME if entry.agent_id else ACTORS.get(event.actor.partition(":")[0], event.actor))
     return AccessRow(
         at=moment(event.created_at, now),
         who=who,
         what=f"{label(event.verb)}: {kind}" if kind else label(event.verb),
         count=event.count,
-        why=event.reason,
+        why=reason_words(event.reason),
         memory=event.object_id if event.object_kind == "memory" and event.count == 1 else None,
     )
 
@@ -162,12 +185,12 @@ def purge_view(purge: Purge, now: datetime) -> PurgeView:
     """Describe a purge and, when it is done, its receipt."""
     receipt: Mapping[str, Any] = purge.receipt or {}
     erased = receipt.get("erased", purge.erased)
-    sentence = SENTENCES[PurgeState(purge.state)]
+    sentence = str(SENTENCES[PurgeState(purge.state)])
     if purge.state == PurgeState.WAITING and purge.error_code:
-        sentence = f"It was interrupted ({purge.error_code}) and goes on by itself in a while."
+        sentence = _("It was interrupted (%(code)s) and goes on by itself in a while.") % {"code": purge.error_code}
     return PurgeView(
         id=str(purge.pk),
-        subject=SUBJECTS[purge.subject],
+        subject=str(SUBJECTS[purge.subject]),
         state=purge.state,
         sentence=sentence,
         stage=purge.stage.replace("_", " "),

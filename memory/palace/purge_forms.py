@@ -1,10 +1,12 @@
-"""The forms that ask once more before something is erased for good, and the one that asks for a snapshot."""
+"""The forms that ask once more before something is erased for good, for a snapshot, and for a new key of the texts."""
 
 from __future__ import annotations
 
 from typing import Any
 
 from django import forms
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy as lazy
 
 from memory.palace.forms import PlainText
 
@@ -15,21 +17,23 @@ class EraseForm(forms.Form):
     """A password, and for a whole owner the name of the login, typed."""
 
     password = PlainText(
-        label="Your password",
-        error_messages={"required": "Type your password. Nothing was erased."},
+        label=lazy("Your password"),
+        error_messages={"required": lazy("Type your password. Nothing was erased.")},
         widget=forms.PasswordInput(attrs=PASSWORD),
-        help_text="So that nobody else can erase this at an unlocked screen.",
+        help_text=lazy("So that nobody else can erase this at an unlocked screen."),
     )
     confirm = PlainText(
-        label="Your login name",
+        label=lazy("Your login name"),
         required=False,
         widget=forms.TextInput(attrs={"autocomplete": "off", "spellcheck": "false"}),
-        help_text="Type it to say that you mean everything.",
+        help_text=lazy("Type it to say that you mean everything."),
     )
     seal = forms.BooleanField(
-        label="Make remains unreadable at once",
+        label=lazy("Make remains unreadable at once"),
         required=False,
-        help_text="Gives everything else a new key, in the background. Without it that happens with the next rotation.",
+        help_text=lazy(
+            "Gives everything else a new key, in the background. Without it that happens with the next rotation."
+        ),
     )
 
     def __init__(self, data: Any = None, *, whole: bool) -> None:
@@ -46,18 +50,30 @@ class EraseForm(forms.Form):
             del self.fields["confirm"]
 
 
+class RenewForm(forms.Form):
+    """A password, before the texts get a new key."""
+
+    password = PlainText(
+        label=lazy("Your password"),
+        error_messages={"required": lazy("Type your password. Nothing was changed.")},
+        widget=forms.PasswordInput(attrs={**PASSWORD, "id": "id_renew_password"}),
+    )
+
+
 class SnapshotForm(forms.Form):
     """A passphrase, typed twice, or none."""
 
     passphrase = PlainText(
-        label="Passphrase",
+        label=lazy("Passphrase"),
         required=False,
         widget=forms.PasswordInput(attrs={"autocomplete": "new-password"}),
-        help_text="With it the file can be read anywhere. Without it only this installation can, for as long as your "
-        "keys exist.",
+        help_text=lazy(
+            "With it the file can be read anywhere. Without it only this installation can, for as long as your keys "
+            "exist."
+        ),
     )
     again = PlainText(
-        label="Passphrase once more",
+        label=lazy("Passphrase once more"),
         required=False,
         widget=forms.PasswordInput(attrs={"autocomplete": "new-password"}),
     )
@@ -66,5 +82,5 @@ class SnapshotForm(forms.Form):
         """Check that both are the same."""
         values: dict[str, Any] = super().clean() or {}
         if values.get("passphrase", "") != values.get("again", ""):
-            self.add_error("again", "This is another passphrase than the first one.")
+            self.add_error("again", _("This is another passphrase than the first one."))
         return values

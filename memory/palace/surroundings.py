@@ -3,19 +3,23 @@
 from __future__ import annotations
 
 import logging
-from dataclasses import dataclass
 from functools import partial
 from typing import Any, Final
+from uuid import UUID
 
 from django.http import HttpRequest
+from django.utils.translation import ngettext
 
 from memory.errors import KeysUnavailable
+from memory.models import owner_scope
+from memory.palace.meaning import SEEN_COOKIE, embedder_status
 from memory.palace.notices import notices
-from memory.palace.presenters import Card, cards_with
-from memory.providers.composition import embedder
+from memory.palace.numbers import whole
+from memory.palace.places import written_place
+from memory.palace.presenters import CATEGORY_CHOICES, Card, cards_with
+from memory.palace.sections import counted_navigation
 from memory.services.actors import Actor
 from memory.services.clock import now
-from memory.services.health import embedder_finding
 from memory.services.memories import ListRequest, list_memories
 from memory.services.stats import totals
 
@@ -25,71 +29,62 @@ RECENT: Final = 20
 MOST_FILTER_CHARACTERS: Final = 200
 
 
-@dataclass(frozen=True, slots=True)
-class EmbedderStatus:
-    """The state of search by meaning: `ok`, `pending` (texts wait for their vectors), `off` or `failing`."""
-
-    state: str
-    sentence: str
-    detail: str = ""
-
-
-def embedder_status(pending: int) -> EmbedderStatus:
-    """Say how search by meaning stands in this process, by the finding that operators see.
-
-    Args:
-        pending: memories of the owner that wait for their vectors.
-    """
-    found = embedder_finding()
-    if found.status == "failing":
-        return EmbedderStatus("failing", "Search by meaning is not set up; I search by words.", found.detail)
-    model = embedder()
-    if model.provider == "none":
-        without = f"{pending:,} {'memory has' if pending == 1 else 'memories have'} no vector." if pending else ""
-        return EmbedderStatus("off", "Search by meaning is switched off; I search by words.", without)
-    waiting = f"{pending:,} {'memory waits' if pending == 1 else 'memories wait'} to be read for meaning."
-    if found.status == "degraded":
-        detail = f"{found.detail} {waiting if pending else ''}".strip()
-        return EmbedderStatus("failing", "Search by meaning is unavailable; I search by words.", detail)
-    if pending:
-        return EmbedderStatus("pending", waiting, "They are found by words until then.")
-    return EmbedderStatus("ok", "Search by meaning is on", f"{model.provider} / {model.model}")
-
-
-def recent_cards(actor: Actor, word: str) -> list[Card]:
-    """Give those of the newest memories that hold a word; all of them when it is blank."""
+def recent_cards(actor: Actor, word: str, category: str = "") -> list[Card]:
+    """Give those of the newest memories that hold a word and are of a category; all of them when both are blank."""
     rows = list_memories(actor=actor, request=ListRequest(), after=None, size=RECENT)
+    if category:
+        rows = [row for row in rows if row.category == category]
     return cards_with(rows, word[:MOST_FILTER_CHARACTERS], now())
+
+
+def shown_until() -> str:
+    """Give the place behind all that a page made now can show; what comes later is its news."""
+    return written_place(now(), UUID(int=2**128 - 1))
 
 
 def _numbers(counts: dict[str, int]) -> list[str]:
     """Say how much there is, leaving out what there is none of."""
-    said = []
-    for name, one, many in (
-        ("total", "memory", "memories"),
-        ("sessions", "conversation", "conversations"),
-        ("archived", "archived", "archived"),
-    ):
-        if counts[name] or name == "total":
-            said.append(f"{counts[name]:,} {one if counts[name] == 1 else many}")
-    return said
+    said = [
+        (counts["total"], ngettext("%(count)s memory", "%(count)s memories", counts["total"])),
+        (counts["sessions"], ngettext("%(count)s conversation", "%(count)s conversations", counts["sessions"])),
+        (counts["entities"], ngettext("%(count)s known thing", "%(count)s known things", counts["entities"])),
+        (counts["archived"], ngettext("%(count)s archived", "%(count)s archived", counts["archived"])),
+        (counts["vectors_pending"], ngettext("%(count)s waiting", "%(count)s waiting", counts["vectors_pending"])),
+    ]
+    return [words % {"count": whole(count)} for place, (count, words) in enumerate(said) if count or not place]
 
 
 def surroundings(request: HttpRequest, actor: Actor) -> dict[str, Any]:
     """Give what the frame of a page shows, as plain values; notices are looked for where the page shows them."""
-    counts = totals(actor=actor)
-    try:
-        recent, unreadable = recent_cards(actor, ""), False
-    except KeysUnavailable:
-        # Without this a text that does not open would keep a person from every page, the one that erases it too.
-        logger.exception("the newest memories of an owner do not open")
-        recent, unreadable = [], True
+    with owner_scope(actor.owner_id):  # one for all that is read: each of its own costs two statements
+        counts, after = totals(actor=actor), shown_until()
+        status = embedder_status(counts["vectors_pending"])
+        recent = _recent(actor)
+        navigation = counted_navigation(request, actor)
+    on_front = request.resolver_match is not None and request.resolver_match.view_name == "palace:recall"
     return {
-        "recent": recent,
-        "recent_unreadable": unreadable,
+        "recent": recent or [],
+        "recent_unreadable": recent is None,
         "recent_word": "",
+        "recent_category": "",
+        "recent_categories": CATEGORY_CHOICES,
+        "recent_after": after,
         "numbers": _numbers(counts),
-        "embedder": embedder_status(counts["vectors_pending"]),
+        "embedder": status,
+        "embedder_news": on_front and request.COOKIES.get(SEEN_COOKIE) != status.name.replace(" ", ""),
         "here": request.get_full_path(),
         "notices": partial(notices, actor),
+        **navigation,
     }
+
+
+def _recent(actor: Actor) -> list[Card] | None:
+    """Give the newest memories; None where they do not open.
+
+    Without this a text that does not open would keep a person from every page, the one that erases it too.
+    """
+    try:
+        return recent_cards(actor, "")
+    except KeysUnavailable:
+        logger.exception("the newest memories of an owner do not open")
+        return None

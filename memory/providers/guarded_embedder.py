@@ -13,6 +13,7 @@ from memory.ports.outbound import EMBEDDING
 from memory.providers.circuit import Circuit, CircuitState
 from memory.providers.http_embedder import PROBE, HttpEmbedder
 from memory.providers.metering import NOBODY, Asked, allowed, metered
+from memory.providers.ollama_embedder import MODEL_MISSING
 from memory.providers.vectors import checked
 
 T = TypeVar("T")
@@ -92,10 +93,19 @@ class GuardedEmbedder:
             return metered(asked, lambda: inner.dimension, texts=[PROBE])
         return inner.dimension
 
-    def _who(self) -> Asked:
+    @property
+    def lacks_model(self) -> bool:
+        """Tell whether the embedder's last use failed since its server does not have the model."""
+        return self.state().reason == MODEL_MISSING
+
+    @property
+    def local(self) -> bool:
+        """Tell whether texts stay on this machine when they are embedded."""
         inner = self._embedder
-        local = not isinstance(inner, HttpEmbedder) or inner.loopback
-        return Asked(kind=EMBEDDING, provider=self.provider, model=self.model, local=local)
+        return not isinstance(inner, HttpEmbedder) or inner.loopback
+
+    def _who(self) -> Asked:
+        return Asked(kind=EMBEDDING, provider=self.provider, model=self.model, local=self.local)
 
 
 class GuardedTokenEmbedder(GuardedEmbedder):

@@ -14,6 +14,7 @@ from memory.providers.openai_embedder import PATH as OPENAI_PATH
 CURRENT_PATH = "/api/embed"
 LEGACY_PATH = "/api/embeddings"
 NO_SUCH_PATH = frozenset({404, 405})
+MODEL_MISSING = "Ollama does not have the model that EMBEDDING_MODEL names. Fetch it with `ollama pull`."
 
 
 class _NotSpoken(Exception):
@@ -61,10 +62,7 @@ class OllamaEmbedder(HttpEmbedder):
         answer = self._http.post(joined(self._address, path), {"model": self._model, **payload})
         if answer.status in NO_SUCH_PATH:
             if _lacks_model(answer):
-                raise EmbedderUnavailable(
-                    "Ollama does not have the model that EMBEDDING_MODEL names. Fetch it with `ollama pull`.",
-                    code="embedder.model_missing",
-                )
+                raise EmbedderUnavailable(MODEL_MISSING, code="embedder.model_missing")
             raise _NotSpoken
         return self._usable(answer, texts)
 

@@ -17,19 +17,20 @@ class Past:
     """A moment to look from: only what was believed and held then.
 
     `readable` are the scopes that the caller may read, None for all: what a memory said then must have been for one of
-    them, as in its history.
+    them, as in its history. `held_at` is the moment at which it must have held, that same one when left out.
     """
 
     at: datetime
     readable: tuple[UUID, ...] | None = None
+    held_at: datetime | None = None
 
     def condition(self) -> Condition:
         """Give the SQL of what was recorded and not retracted by then, held, had not expired and could be read."""
         sql = (
             "m.recorded_at <= %(as_of)s AND (m.retracted_at IS NULL OR m.retracted_at > %(as_of)s) "
-            f"AND (m.expires_at IS NULL OR m.expires_at > %(as_of)s) AND {valid_at('as_of')}"
+            f"AND (m.expires_at IS NULL OR m.expires_at > %(as_of)s) AND {valid_at('held_at')}"
         )
-        parameters: dict[str, Any] = {"as_of": self.at}
+        parameters: dict[str, Any] = {"as_of": self.at, "held_at": self.held_at or self.at}
         if self.readable is not None:
             parameters["as_of_readable"] = list(self.readable)
             sql += (
@@ -45,7 +46,8 @@ class Filters:
     """What rows must satisfy besides being visible; empty means anything.
 
     `labels` maps a label's kind to the keyed hashes of which one must be on the row. `expression` is a compiled filter
-    expression, `past` a moment from which to look, and `unexpired_at` one at which rows must not have expired.
+    expression, `past` a moment from which to look, `held_at` one at which rows must have held as is known now, and
+    `unexpired_at` one at which they must not have expired.
     """
 
     tiers: tuple[str, ...] = ()
@@ -61,6 +63,7 @@ class Filters:
     least_importance: float = 0.0
     expression: Condition | None = None
     past: Past | None = None
+    held_at: datetime | None = None
     unexpired_at: datetime | None = None
 
     def conditions(self) -> tuple[list[str], dict[str, Any]]:
@@ -69,6 +72,8 @@ class Filters:
         if self.unexpired_at is not None:
             sql = "(m.expires_at IS NULL OR m.expires_at > %(unexpired_at)s)"
             found.append(Condition(sql, {"unexpired_at": self.unexpired_at}))
+        if self.held_at is not None:
+            found.append(Condition(valid_at("held_at"), {"held_at": self.held_at}))
         found += [one for one in (self.expression, self.past.condition() if self.past else None) if one is not None]
         return [one.sql for one in found], {name: value for one in found for name, value in one.parameters.items()}
 

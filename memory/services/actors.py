@@ -23,16 +23,22 @@ class Permission(StrEnum):
     AGENTS = "agents:manage"
     REVIEW = "review:decide"
     PRIVACY = "privacy:manage"
+    FILES_READ = "files:read"
+    FILES_WRITE = "files:write"
     TELEMETRY_READ = "telemetry:read"
     TELEMETRY_WRITE = "telemetry:write"
 
 
 ALL_PERMISSIONS: Final = frozenset(Permission)
-AGENT_DEFAULT: Final = frozenset({Permission.READ, Permission.WRITE, Permission.DELETE, Permission.TELEMETRY_WRITE})
+# What a file says steers whoever reads it, so that an agent may change its files only where its key says so.
+AGENT_DEFAULT: Final = frozenset(
+    {Permission.READ, Permission.WRITE, Permission.DELETE, Permission.FILES_READ, Permission.TELEMETRY_WRITE}
+)
 
 
 # Who is no agent and decides for the owner: a person who is logged in, or whoever runs the installation.
-HUMAN: Final = frozenset({"person", "operator"})
+STAFF: Final = "staff"
+HUMAN: Final = frozenset({"person", "operator", STAFF})
 
 
 class _Unset:
@@ -64,15 +70,19 @@ class Actor:
     groups: dict[UUID, str] = field(default_factory=dict)
     # The way that the request came, for the audit: `rest` …
     via: str = ""
+    # Who of the staff looks at another's memories: the name that this one has in audits.
+    staff_id: UUID | None = None
 
     @property
     def caller_id(self) -> UUID:
         """Give the id under which this one's recalls and idempotency keys are kept."""
-        return self.agent_id or self.owner_id
+        return self.agent_id or self.staff_id or self.owner_id
 
     @property
     def label(self) -> str:
         """Name this one in audits and histories, by id and not by name."""
+        if self.staff_id:
+            return f"{STAFF}:{self.staff_id}"
         return f"agent:{self.agent_id}" if self.agent_id else self.kind
 
     @property
@@ -108,6 +118,18 @@ def operator(owner_id: UUID) -> Actor:
     May what a person may, but for what asks for a login; audits and histories tell the two apart.
     """
     return Actor(owner_id=owner_id, kind="operator")
+
+
+def staff(owner_id: UUID, *, pseudonym: UUID) -> Actor:
+    """Make the actor of staff that looks after another owner in the admin.
+
+    May what a person may. Whatever it reads is recorded in that owner's audit, as an agent's reads are.
+
+    Args:
+        owner_id: whose memories.
+        pseudonym: the name that the audit of the staff's own owner has, which outlives it and names nobody then.
+    """
+    return Actor(owner_id=owner_id, kind=STAFF, staff_id=pseudonym)
 
 
 def system(owner_id: UUID) -> Actor:

@@ -60,6 +60,22 @@ def list_agents(*, actor: Actor) -> list[Agent]:
         return list(Agent.objects.order_by("created_at", "pk"))
 
 
+def rename_agent(*, actor: Actor, agent_id: UUID, name: str) -> Agent:
+    """Give an agent another name; raises Conflict when it is taken, NotFound, InvalidInput when unusable."""
+    actor.require(Permission.AGENTS)
+    name, name_hash = _name(actor, name)
+    with owner_scope(actor.owner_id):
+        agent = _agent(agent_id)
+        agent.name, agent.name_hash = name, name_hash
+        try:
+            with transaction.atomic():
+                agent.save(update_fields=["name", "name_hash"])
+        except IntegrityError as error:
+            raise Conflict("An agent of this name exists already.", code="agent.taken") from error
+        _record(actor, "change", "agent", agent.pk, reason="name")
+        return agent
+
+
 def pause_agent(*, actor: Actor, agent_id: UUID, paused: bool) -> Agent:
     """Stop an agent's keys from working, or let them work again."""
     actor.require(Permission.AGENTS)
@@ -138,10 +154,7 @@ def create_key(
         InvalidInput, InvalidScope: an unknown permission, an empty label, an unusable scope.
         PermissionRefused: a permission that the maker lacks, since a key must not raise itself.
     """
-    actor.require(Permission.AGENTS)
-    permissions = _permissions(scopes)
-    for permission in sorted(permissions):
-        actor.require(permission)
+    permissions = _granted(actor, scopes)
     label = limits.checked_text(label, field="label", max_bytes=400).strip()
     expires = None if expires_at is None else limits.checked_moment(expires_at, field="expires_at")
     if actor.key_expires_at is not None:
@@ -151,9 +164,7 @@ def create_key(
         groups = _groups(agent.pk)
     visibility, group_id = Visibility.OWNER.value, None
     if default_scope is not UNSET:
-        bearer = Actor(owner_id=actor.owner_id, kind="agent", agent_id=agent.pk, groups=groups)
-        target = write_target(bearer, default_scope)
-        visibility, group_id = target.visibility, target.group_id
+        visibility, group_id = _default_place(actor, agent.pk, groups, default_scope)
     prefix = secrets.token_hex(4)
     secret = f"{KEY_PREFIX}_{prefix}_{secrets.token_urlsafe(32)}"
     with owner_scope(actor.owner_id):
@@ -172,6 +183,67 @@ def create_key(
         key.save(force_insert=True)
         _record(actor, "create", "key", key.pk, reason=f"agent:{agent.pk}")
     return NewKey(key.pk, secret)
+
+
+def change_key(
+    *,
+    actor: Actor,
+    key_id: UUID,
+    label: Any = UNSET,
+    scopes: Any = UNSET,
+    default_scope: Any = UNSET,
+    expires_at: Any = UNSET,
+) -> AgentKey:
+    """Change what a key that works may do, from the agent's next request on; its secret stays.
+
+    Args:
+        actor: who changes it.
+        key_id: which.
+        label: another name for people.
+        scopes: other permissions in the place of those that it has.
+        default_scope: where rows go when a request names no scope.
+        expires_at: when it stops working, None for never; a key changed with a key never outlives that one.
+
+    Raises:
+        NotFound: no such key or group.
+        Conflict: `key.revoked`, it works no more.
+        InvalidInput, InvalidScope: as for `create_key`.
+        PermissionRefused: a permission that the changer lacks.
+    """
+    actor.require(Permission.AGENTS)
+    granted = None if scopes is UNSET else _granted(actor, scopes)
+    named = None if label is UNSET else limits.checked_text(label, field="label", max_bytes=400).strip()
+    expires = None
+    if expires_at is not UNSET and expires_at is not None:
+        expires = limits.checked_moment(expires_at, field="expires_at")
+    with owner_scope(actor.owner_id):
+        key: AgentKey | None = AgentKey.objects.select_related(None).select_for_update().filter(pk=key_id).first()
+        if key is None:
+            raise NotFound("There is no key with this id here.")
+        if key.revoked_at is not None:
+            raise Conflict("This key was revoked and works no more. Make another one.", code="key.revoked")
+        if not hmac.compare_digest(bytes(key.proof), _proof(key)):
+            # A change must not make good what was forged.
+            raise Conflict("This key was changed in the database. Revoke it.", code="key.forged")
+        if granted is not None:
+            key.scopes = sorted(granted)
+        else:
+            for permission in key.scopes:
+                actor.require(Permission(permission))
+        if named is not None:
+            key.label = named
+        if expires_at is not UNSET:
+            key.expires_at = expires
+        if actor.key_expires_at is not None:
+            key.expires_at = min(key.expires_at or actor.key_expires_at, actor.key_expires_at)
+        if default_scope is not UNSET:
+            place = _default_place(actor, key.agent_id, _groups(key.agent_id), default_scope)
+            key.default_visibility, key.default_group_id = place
+        key.proof = _proof(key)
+        key.save()
+        announce_access(actor.owner_id)
+        _record(actor, "change", "key", key.pk, reason=f"agent:{key.agent_id}")
+        return key
 
 
 def list_keys(*, actor: Actor, agent_id: UUID) -> list[AgentKey]:
@@ -292,6 +364,22 @@ def _agent(agent_id: UUID) -> Agent:
 def _name(actor: Actor, name: str) -> tuple[str, int]:
     text = limits.checked_text(name, field="name", max_bytes=400).strip()
     return text, keyring().of(actor.owner_id).name(text.casefold())
+
+
+def _granted(actor: Actor, scopes: Iterable[str] | None) -> set[Permission]:
+    """Read the permissions of a key, all of which its maker must have."""
+    actor.require(Permission.AGENTS)
+    permissions = _permissions(scopes)
+    for permission in sorted(permissions):
+        actor.require(permission)
+    return permissions
+
+
+def _default_place(actor: Actor, agent_id: UUID, groups: dict[UUID, str], scope: Any) -> tuple[str, UUID | None]:
+    """Resolve a key's default scope as its agent would be refused or granted it."""
+    bearer = Actor(owner_id=actor.owner_id, kind="agent", agent_id=agent_id, groups=groups)
+    target = write_target(bearer, scope)
+    return target.visibility, target.group_id
 
 
 def _permissions(scopes: Iterable[str] | None) -> set[Permission]:

@@ -16,6 +16,7 @@ from memory.models.encrypted import reseal
 from memory.privacy import meaning
 from memory.recall.vocabulary import vocabularies
 from memory.services.actors import UNSET, Actor, Permission, Target, write_target, written_scope
+from memory.services.announcing import memories_changed
 from memory.services.clock import now
 from memory.services.drafts import Draft, Ready, make_ready, refuse_expired
 from memory.services.embedding import embed_texts
@@ -103,6 +104,7 @@ def change_memory(
         if target is not None:
             _retarget(row, actor, target)
         save_unique(row)
+        memories_changed()
         replace_labels(row, ready.labels)
         note_expiry([row])
         if text_changed:
@@ -229,7 +231,8 @@ def save_unique(row: Memory) -> None:
 
 
 def add_to_indexes(row: Memory, ready: Ready, embedded: Embedded | None, moment: datetime) -> None:
-    """Put a row into postings, times and vectors, or queue its vector."""
+    """Put a row into postings, times and vectors, or queue its vector, and tell open pages."""
+    memories_changed()
     insert_postings([(row, ready.terms, ready.length)])
     insert_times([row])
     if embedded is None:

@@ -3,19 +3,23 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import Final
 from uuid import UUID
 
 from memory.errors import InvalidInput
+from memory.ids import new_id
 from memory.models import Memory, owner_scope
 from memory.privacy import injection
-from memory.services.actors import Actor
+from memory.recall.gate import Verdict
+from memory.services.actors import Actor, Permission
+from memory.services.agent_settings import settings_for
 from memory.services.clock import now
+from memory.services.features import require_memory
 from memory.services.questions import RecallRequest
-from memory.services.recall import Recalled, recall
-from memory.services.settings import current_settings
+from memory.services.recall import Hit, Recalled, recall
+from memory.text import limits
 
 # Prax counts four characters a token; exact counts would need the tokeniser of a model that is not known here.
 CHARACTERS_A_TOKEN: Final = 4
@@ -28,18 +32,9 @@ SHARE_OF_WINDOW: Final = 0.15
 TOKENS_OF_A_MEMORY: Final = 60
 FEWEST, MOST = 2, 250
 SMALLEST_WINDOW, LARGEST_WINDOW = 256, 100_000_000
+AUTO_RECALL_OFF: Final = "auto_recall.off"
+"""Why a block is empty that nobody has asked for."""
 LEVELS: Final[Mapping[str, injection.Level]] = {level.name.lower(): level for level in injection.Level}
-
-
-@dataclass(frozen=True, slots=True)
-class ContextBlock:
-    """Text for a prompt; empty when nothing was found. `memory_ids` stand in it, in its order."""
-
-    text: str
-    tokens: int
-    memory_ids: list[UUID]
-    omitted: int
-    recalled: Recalled
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,6 +70,42 @@ FORMATS: Final[Mapping[str, BlockFormat]] = {
 }
 
 
+@dataclass(frozen=True, slots=True)
+class Shape:
+    """How a block is written, and what was asked of recall for it.
+
+    `characters` is the room for all of the block, `limit` the most memories and `threshold` the least relevance.
+    """
+
+    form: BlockFormat
+    characters: int
+    level: injection.Level
+    limit: int
+    threshold: float
+
+
+@dataclass(frozen=True, slots=True)
+class Line:
+    """A line of a block: the hit that it is made of, and whether its text was cleaned of instructions or cut."""
+
+    hit: Hit
+    text: str
+    cleaned: bool
+    shortened: bool
+
+
+@dataclass(frozen=True, slots=True)
+class ContextBlock:
+    """Text for a prompt; empty when nothing was found. `memory_ids` stand in it, in its order."""
+
+    text: str
+    tokens: int
+    memory_ids: list[UUID]
+    omitted: int
+    recalled: Recalled
+    shape: Shape
+
+
 def build_context(
     *,
     actor: Actor,
@@ -83,6 +114,7 @@ def build_context(
     max_tokens: int | None = None,
     cleaning: str | None = None,
     context_window: int | None = None,
+    asked: bool = False,
 ) -> ContextBlock:
     """Recall and write a block of at most `max_tokens` tokens, in whole lines, best memory first.
 
@@ -98,12 +130,14 @@ def build_context(
         context_window: tokens of the model's context window. The smaller it is the stricter the cleaning and the
             smaller the block: at most 8,000, 6,000, 4,000 or 2,000 characters, and as many memories as 15 % of the
             window hold, between 2 and 250.
+        asked: whether somebody has asked for it. A block that a program adds to a prompt by itself is empty, with
+            `auto_recall.off` among what could not be done, where an agent asks for which auto-recall is switched off.
 
     Raises:
         InvalidInput: an unknown form or level, a budget or window out of bounds; and what `recall` raises.
     """
     with owner_scope(actor.owner_id):
-        settings = current_settings()["values"]
+        settings = settings_for(actor)
     form = form or settings["context_format"]
     budget = settings["context_tokens"] if max_tokens is None else max_tokens
     if form not in FORMATS:
@@ -122,16 +156,21 @@ def build_context(
         limit = min(limit, max(FEWEST, min(int(window * SHARE_OF_WINDOW / TOKENS_OF_A_MEMORY), MOST)))
         characters = min(characters, next(most for least, most in LARGEST_IN_CHARACTERS if window >= least))
         level = LEVELS[cleaning] if cleaning else injection.level_for_window(window)
-    answer = recall(
-        actor=actor,
-        request=replace(
-            request,
-            sort="context",
-            limit=limit,
-            threshold=settings["recall_threshold"] if request.threshold is None else request.threshold,
-        ),
-    )
-    return _write(answer, FORMATS[form], characters, level)
+    threshold = settings["recall_threshold"] if request.threshold is None else request.threshold
+    shape = Shape(FORMATS[form], characters, level, limit, threshold)
+    if actor.agent_id is not None and not settings["auto_recall"] and not asked:
+        return _nothing(actor, request, shape, profile=settings["recall_profile"])
+    answer = recall(actor=actor, request=replace(request, sort="context", limit=limit, threshold=threshold))
+    return _write(answer, shape)
+
+
+def _nothing(actor: Actor, request: RecallRequest, shape: Shape, *, profile: str) -> ContextBlock:
+    """Answer without a look at any memory, after the checks that every request is put to."""
+    require_memory()
+    actor.require(Permission.READ)
+    limits.checked_query(request.query)
+    recalled = Recalled(new_id(), request.profile or profile, [], gate=Verdict.SKIP, degraded=[AUTO_RECALL_OFF])
+    return ContextBlock("", 0, [], 0, recalled, shape)
 
 
 def _checked_window(value: object) -> int:
@@ -144,30 +183,44 @@ def _checked_window(value: object) -> int:
     return value
 
 
-def _write(answer: Recalled, form: BlockFormat, characters: int, level: injection.Level) -> ContextBlock:
-    room = characters - len(form.head) - len(form.foot) - 2
-    lines: list[str] = []
+def lines_of(answer: Recalled, shape: Shape) -> Iterator[Line]:
+    """Write the line of each hit, in order, whether or not there is room for it."""
     for hit in answer.hits:
+        row = hit.memory
+        spoken = f"{row.speaker}: {row.text}" if row.speaker else row.text
+        # Cleaned before the line breaks go, since some of the phrases are told by where a line begins.
+        clean = injection.clean(spoken, shape.level)
+        flat = " ".join(clean.split())
+        cut = flat if len(flat) <= LONGEST_LINE else flat[: LONGEST_LINE - 1].rstrip() + "…"
+        whole = shape.form.line(row) + cut + _validity(row)
         # The whole line once more: what a source or speaker adds could address a model together with the text.
-        line = injection.clean(form.line(hit.memory) + _flat(hit.memory, level), level)
-        if len(line) + 1 > room:
-            break
-        room -= len(line) + 1
-        lines.append(line)
+        text = injection.clean(whole, shape.level)
+        yield Line(hit, text, cleaned=clean != spoken or text != whole, shortened=cut != flat)
+
+
+def block_of(shape: Shape, lines: list[str]) -> str:
+    """Put lines between the first and the last line of a block; nothing where there are none."""
     if not lines:
-        return ContextBlock("", 0, [], len(answer.hits), answer)
-    text = "\n".join([form.head, *lines, *([form.foot] if form.foot else [])])
-    used = -(-len(text) // CHARACTERS_A_TOKEN)
+        return ""
+    return "\n".join([shape.form.head, *lines, *([shape.form.foot] if shape.form.foot else [])])
+
+
+def tokens_of(text: str) -> int:
+    """Count the tokens of a text, four characters each."""
+    return -(-len(text) // CHARACTERS_A_TOKEN)
+
+
+def _write(answer: Recalled, shape: Shape) -> ContextBlock:
+    room = shape.characters - len(shape.form.head) - len(shape.form.foot) - 2
+    lines: list[str] = []
+    for line in lines_of(answer, shape):
+        if len(line.text) + 1 > room:
+            break
+        room -= len(line.text) + 1
+        lines.append(line.text)
+    text = block_of(shape, lines)
     ids = [hit.memory.pk for hit in answer.hits[: len(lines)]]
-    return ContextBlock(text, used, ids, len(answer.hits) - len(lines), answer)
-
-
-def _flat(row: Memory, level: injection.Level) -> str:
-    spoken = f"{row.speaker}: {row.text}" if row.speaker else row.text
-    # Cleaned before the line breaks go, since some of the phrases are told by where a line begins.
-    flat = " ".join(injection.clean(spoken, level).split())
-    cut = flat if len(flat) <= LONGEST_LINE else flat[: LONGEST_LINE - 1].rstrip() + "…"
-    return cut + _validity(row)
+    return ContextBlock(text, tokens_of(text), ids, len(answer.hits) - len(lines), answer, shape)
 
 
 def _validity(row: Memory) -> str:

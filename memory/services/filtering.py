@@ -22,7 +22,8 @@ class Narrowed:
 
     Of the values of one field any will do, and all fields have to hold. A source matches whole path segments. Spans
     begin with `…_from` and end before `…_until`. `filter` is an expression of the filter language, and `as_of` a
-    moment: only what was believed and held then.
+    moment: only what was believed and held then. `true_on` is the moment at which it has to have held: as it is known
+    now, or as it was known at `as_of`.
     """
 
     tiers: Sequence[str] = ()
@@ -40,6 +41,7 @@ class Narrowed:
     least_importance: float = 0.0
     filter: Any = None
     as_of: Any = None
+    true_on: Any = None
 
 
 def filters_of(asked: Narrowed, *, actor: Actor, ring: OwnerRing, at: datetime) -> Filters:
@@ -56,7 +58,7 @@ def filters_of(asked: Narrowed, *, actor: Actor, ring: OwnerRing, at: datetime) 
     """
     occurred_from, occurred_until = _span(asked, "occurred")
     created_from, created_until = _span(asked, "created")
-    as_of = moment_of(asked, "as_of")
+    as_of, held_at = moment_of(asked, "as_of"), moment_of(asked, "true_on")
     return Filters(
         tiers=tuple(asked.tiers),
         kinds=tuple(asked.kinds),
@@ -78,7 +80,8 @@ def filters_of(asked: Narrowed, *, actor: Actor, ring: OwnerRing, at: datetime) 
         created_until=created_until,
         least_importance=asked.least_importance,
         expression=None if asked.filter is None else compile_filter(asked.filter, ring=ring, at=as_of or at),
-        past=None if as_of is None else Past(as_of, actor.readable),
+        past=None if as_of is None else Past(as_of, actor.readable, held_at),
+        held_at=held_at if as_of is None else None,
     )
 
 

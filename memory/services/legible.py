@@ -6,11 +6,12 @@ import logging
 from typing import Final
 
 from django.db import models
+from django.utils.translation import gettext_noop
 
 from memory.errors import KeysUnavailable
 
 # What people are shown instead.
-UNREADABLE: Final = "name cannot be read"
+UNREADABLE: Final = gettext_noop("name cannot be read")
 
 logger = logging.getLogger(__name__)
 

@@ -2,16 +2,31 @@
 
 from __future__ import annotations
 
+import secrets
 from dataclasses import dataclass
 from datetime import datetime
+from enum import StrEnum
+from typing import Final
 from uuid import UUID
 
 from django.contrib.auth.password_validation import validate_password
 from django.core.exceptions import ValidationError
+from django.db import transaction
 
-from memory.errors import InvalidInput, NotFound
+from memory.errors import Conflict, InvalidInput, NotFound
 from memory.models import Owner, User
+from memory.ports.live import announce_access
 from memory.services.audit.sign_ins import OPERATOR, record_sign_in
+
+ONE_TIME_BYTES: Final = 15
+
+
+class StaffLevel(StrEnum):
+    """What a login may do in the admin: nothing, look at its own owner, or look after all of the installation."""
+
+    NONE = "none"
+    OWN = "own"
+    ALL = "all"
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,8 +47,13 @@ def list_logins() -> list[Login]:
     return [Login(user.username, owners.get(user.pk), user.is_staff, user.is_active, user.date_joined) for user in rows]
 
 
-def set_password(*, username: str, password: str) -> None:
+def set_password(*, username: str, password: str, by: str = OPERATOR) -> None:
     """Give a login another password, which ends its sessions.
+
+    Args:
+        username: which login.
+        password: the new one.
+        by: who does it, as the audit names it.
 
     Raises:
         NotFound: no such login.
@@ -48,7 +68,100 @@ def set_password(*, username: str, password: str) -> None:
         raise InvalidInput(" ".join(error.messages), code="account.invalid") from error
     user.set_password(password)
     user.save(update_fields=["password"])
-    record_sign_in(user, "password", actor=OPERATOR)
+    record_sign_in(user, "password", actor=by)
+
+
+def one_time_password(*, username: str, by: str) -> str:
+    """Give a login a random password to be told to the person, who changes it; ends the login's sessions.
+
+    Raises:
+        NotFound: no such login.
+    """
+    made = made_password()
+    set_password(username=username, password=made, by=by)
+    return made
+
+
+def made_password() -> str:
+    """Make a random password."""
+    return secrets.token_urlsafe(ONE_TIME_BYTES)
+
+
+def set_active(*, username: str, active: bool, by: str) -> None:
+    """Let a login in again, or shut it out, which ends its sessions; without effect when it is so already.
+
+    Raises:
+        NotFound: no such login.
+        Conflict: `account.last_staff`, nobody could come into the admin any more.
+    """
+    with transaction.atomic():
+        user = _locked(username)
+        if user.is_active == active:
+            return
+        if not active:
+            _require_other_staff(user)
+        user.is_active = active
+        user.save(update_fields=["is_active"])
+    record_sign_in(user, "enable" if active else "disable", actor=by)
+    _tell_pages(user)
+
+
+def set_staff(*, username: str, level: StaffLevel, by: str) -> None:
+    """Say what a login may do in the admin; without effect when it is so already.
+
+    Args:
+        username: which login.
+        level: nothing, look at the own owner, or everything.
+        by: who does it, as the audit names it.
+
+    Raises:
+        NotFound: no such login.
+        Conflict: `account.last_staff`, nobody could look after the installation any more.
+    """
+    staff, everything = level != StaffLevel.NONE, level == StaffLevel.ALL
+    with transaction.atomic():
+        user = _locked(username)
+        if (user.is_staff, user.is_superuser) == (staff, everything):
+            return
+        if not everything:
+            _require_other_staff(user)
+        raised = (staff, everything) > (user.is_staff, user.is_superuser)
+        user.is_staff, user.is_superuser = staff, everything
+        user.save(update_fields=["is_staff", "is_superuser"])
+    record_sign_in(user, "promote" if raised else "demote", actor=by)
+    _tell_pages(user)
+
+
+def level_of(user: User) -> StaffLevel:
+    """Tell what a login may do in the admin."""
+    if not user.is_staff:
+        return StaffLevel.NONE
+    return StaffLevel.ALL if user.is_superuser else StaffLevel.OWN
+
+
+def _locked(username: str) -> User:
+    # All of the staff is locked, so that two who shut each other out at once do not both succeed.
+    list(User.objects.select_for_update().filter(is_superuser=True).order_by("pk").values_list("pk", flat=True))
+    user = User.objects.select_for_update().filter(username=username).first()
+    if user is None:
+        raise NotFound("There is no login of this name.", code="account.unknown")
+    return user
+
+
+def _require_other_staff(user: User) -> None:
+    if user.is_superuser and not (
+        User.objects.filter(is_superuser=True, is_staff=True, is_active=True).exclude(pk=user.pk).exists()
+    ):
+        raise Conflict(
+            "This is the last login of staff; nobody could come into the admin any more. Nothing was changed.",
+            code="account.last_staff",
+        )
+
+
+def _tell_pages(user: User) -> None:
+    owner_id = Owner.objects.filter(user=user).values_list("pk", flat=True).first()
+    if owner_id is not None:
+        announce_access(owner_id)
 
 
 def owner_named(username: str | None) -> UUID:

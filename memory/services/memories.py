@@ -9,7 +9,7 @@ from typing import Any, Final
 from uuid import UUID
 
 from django.db import connection
-from django.db.models import QuerySet
+from django.db.models import Q, QuerySet
 
 from memory.crypto.keyring import keyring
 from memory.errors import NotFound
@@ -126,6 +126,26 @@ def list_memories(
         return rows if filters.past is None else as_then(rows, at=filters.past.at)
 
 
+def count_newer(*, actor: Actor, than: tuple[datetime, UUID] | None, most: int) -> int:
+    """Count live memories that came after one, of those that the actor may read.
+
+    Args:
+        actor: who asks.
+        than: creation time and id of that one; None counts from the first on.
+        most: where counting ends.
+    """
+    require_memory()
+    actor.require(Permission.READ)
+    with owner_scope(actor.owner_id):
+        rows = Memory.objects.filter(status=Status.LIVE)
+        if actor.readable is not None:
+            rows = rows.filter(scope__in=actor.readable)
+        if than is not None:
+            rows = rows.filter(Q(created_at__gt=than[0]) | Q(created_at=than[0], pk__gt=than[1]))
+        # Without its order the index by status counts no more than it must.
+        return int(rows.order_by()[:most].count())
+
+
 def _of_status(request: ListRequest, parameters: dict[str, Any]) -> str:
     if request.statuses:
         parameters["statuses"] = list(request.statuses)
@@ -136,6 +156,20 @@ def _of_status(request: ListRequest, parameters: dict[str, Any]) -> str:
         return "m.status = %(live)s"
     parameters |= {"superseded": Status.SUPERSEDED, "archived": Status.ARCHIVED}
     return LIVE_THEN
+
+
+@reads("memories", memories=lambda answer, values: list(answer))
+def by_ids(*, actor: Actor, memory_ids: Sequence[UUID]) -> dict[UUID, Memory]:
+    """Give those of some memories that are there and that the actor may read, by their ids, whatever their status."""
+    require_memory()
+    actor.require(Permission.READ)
+    if not memory_ids:
+        return {}
+    with owner_scope(actor.owner_id):
+        rows: QuerySet[Memory] = Memory.objects.filter(pk__in=set(memory_ids)).exclude(status=Status.ERASING)
+        if actor.readable is not None:
+            rows = rows.filter(scope__in=actor.readable)
+        return {row.pk: row for row in opened(list(rows))}
 
 
 def accesses(*, actor: Actor, memory_ids: Sequence[UUID]) -> dict[UUID, tuple[int, datetime]]:

@@ -16,7 +16,7 @@ UNREADABLE: Final = "[This text does not open with its owner's key.]"
 
 
 def opened(rows: Sequence[Memory]) -> list[Memory]:
-    """Open the encrypted fields of rows; a row that does not open says so in place of its text.
+    """Open the encrypted fields that were loaded with rows; a row that does not open says so in place of its text.
 
     Raises:
         KeysUnavailable: no row opens, which means that the keys are missing and not that a row is damaged.
@@ -41,4 +41,7 @@ def _opens(row: Memory) -> bool:
 
 
 def _encrypted(row: Memory) -> Iterable[EncryptedField]:
-    return [field for field in row._meta.local_fields if isinstance(field, EncryptedField)]
+    deferred = row.get_deferred_fields()
+    return [
+        field for field in row._meta.local_fields if isinstance(field, EncryptedField) and field.attname not in deferred
+    ]

@@ -4,16 +4,19 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import datetime
 from typing import Any, Final
 from uuid import UUID
 
 from django.db.models import Max
 
-from memory.errors import InvalidInput
+from memory.errors import InvalidInput, NotFound
 from memory.models import Owner, OwnerSettings, ProfileOverride, owner_scope
 from memory.ports.profile_choice import ChosenProfile, chosen_profile
 from memory.recall.profiles import SHIPPED, RecallProfile, shipped, with_changes
 from memory.services.actors import Actor, Permission
+from memory.services.agent_settings import chosen_for
 from memory.services.audit.recording import record
 from memory.services.clock import now
 
@@ -22,7 +25,7 @@ EXPERIMENT: Final = "experiment"
 
 
 def profile_for(actor: Actor, name: str | None) -> tuple[RecallProfile, ChosenProfile | None]:
-    """Give the profile that answers a request: the named one, else an experiment's or the owner's chosen one.
+    """Give the profile that answers a request: the named one, else an experiment's, the agent's or the owner's.
 
     Run it in the owner's scope. An experiment costs no statement where none runs, since the owner's choices name it.
 
@@ -37,7 +40,10 @@ def profile_for(actor: Actor, name: str | None) -> tuple[RecallProfile, ChosenPr
     values = OwnerSettings.objects.values_list("values", flat=True).first() or {}
     running = values.get(EXPERIMENT)
     chosen = chosen_profile(actor.owner_id, actor.agent_id, UUID(running)) if running else None
-    return effective_profile(chosen.profile if chosen else values.get("recall_profile", "default")), chosen
+    if chosen:
+        return effective_profile(chosen.profile), chosen
+    own = chosen_for(actor).get("recall_profile") or values.get("recall_profile", "default")
+    return effective_profile(own), None
 
 
 def run_experiment(*, actor: Actor, experiment_id: UUID | None) -> None:
@@ -55,6 +61,19 @@ def effective_profile(name: str) -> RecallProfile:
     profile = shipped(name)
     newest = ProfileOverride.objects.filter(profile=profile.name).order_by("-version").first()
     return with_changes(profile, newest.values) if newest else profile
+
+
+def profile_of(*, actor: Actor, name: str | None = None) -> RecallProfile:
+    """Give a profile as it stands for the owner, the chosen one where none is named; raises NotFound for another name.
+
+    What an experiment chooses is left out: it decides for each request anew.
+    """
+    actor.require(Permission.READ)
+    with owner_scope(actor.owner_id):
+        if name is None:
+            values = OwnerSettings.objects.values_list("values", flat=True).first() or {}
+            name = str(values.get("recall_profile", "default"))
+        return effective_profile(name)
 
 
 def list_profiles(*, actor: Actor) -> list[dict[str, Any]]:
@@ -109,6 +128,47 @@ def reset_profile(*, actor: Actor, name: str) -> dict[str, Any]:
         ProfileOverride.objects.create(profile=name, version=version, values={}, created_at=now())
         record(actor=actor.label, verb="reset", object_kind="profile", reason=name, at=now())
     return describe(base, version=version)
+
+
+@dataclass(frozen=True, slots=True)
+class FormerChanges:
+    """One version of an owner's changes to a profile; no values are a reset."""
+
+    version: int
+    at: datetime
+    values: Mapping[str, Any]
+
+
+def profile_history(*, actor: Actor, name: str, size: int = 10) -> list[FormerChanges]:
+    """List the versions of the owner's changes to a profile, newest first; raises NotFound for another name."""
+    actor.require(Permission.READ)
+    shipped(name)
+    with owner_scope(actor.owner_id):
+        rows = ProfileOverride.objects.filter(profile=name).order_by("-version")[:size]
+        return [FormerChanges(row.version, row.created_at, row.values) for row in rows]
+
+
+def restore_profile(*, actor: Actor, name: str, version: int) -> dict[str, Any]:
+    """Bring back a former version of the owner's changes to a profile, as a new version; 0 is the shipped profile.
+
+    Raises:
+        NotFound: no such profile, or no such version of its changes.
+    """
+    actor.require(Permission.SETTINGS)
+    if version == 0:
+        return reset_profile(actor=actor, name=name)
+    base = shipped(name)
+    with owner_scope(actor.owner_id):
+        _one_at_a_time(actor)
+        known = dict(ProfileOverride.objects.filter(profile=name).values_list("version", "values"))
+        if version not in known:
+            raise NotFound("There is no such version of this profile.", code="profile.version_unknown")
+        changed, newest = with_changes(base, known[version]), max(known)
+        if known[newest] == known[version]:
+            return describe(changed, version=newest)
+        ProfileOverride.objects.create(profile=name, version=newest + 1, values=known[version], created_at=now())
+        record(actor=actor.label, verb="change", object_kind="profile", reason=name, at=now())
+    return describe(changed, version=newest + 1)
 
 
 def _one_at_a_time(actor: Actor) -> None:

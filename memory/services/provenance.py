@@ -13,6 +13,7 @@ from django.db.models import Count, QuerySet
 
 from memory.crypto.keyring import OwnerRing
 from memory.models import LabelKind, Memory, MemoryLabel, MemorySource, MemoryVersion
+from memory.services.announcing import memories_changed
 from memory.services.drafts import source_segments
 
 PAGE: Final = 1_000
@@ -176,6 +177,7 @@ def _name_source(
         )
     row.source, row.updated_at, row.version = source, at, row.version + 1
     row.save(update_fields=["source", "updated_at", "version"])
+    memories_changed()
     MemoryLabel.objects.filter(memory_id=row.pk, kind=LabelKind.SOURCE).delete()
     MemoryLabel.objects.bulk_create(
         [

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Final
 
@@ -35,7 +35,8 @@ RECALLING: Final = "recall"
 class RecallRequest(Narrowed):
     """What is asked.
 
-    `limit` and `threshold` are the profile's own when left out. `reference_time` is the moment from which the query
+    `limit` and `threshold` are the profile's own when left out, and `overrides` are other values of its fields, for
+    this request alone and within the bounds of an owner's changes. `reference_time` is the moment from which the query
     speaks, the present when left out. `reinforce` counts the hits as used; `record` keeps the explanation. `sort` names
     the request in the audit.
     """
@@ -44,6 +45,7 @@ class RecallRequest(Narrowed):
     profile: str | None = None
     limit: int | None = None
     threshold: float | None = None
+    overrides: Mapping[str, Any] | None = None
     scope: Any = UNSET
     reference_time: Any = None
     reinforce: bool = True

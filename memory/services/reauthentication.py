@@ -42,6 +42,23 @@ def confirm_person(*, actor: Actor, password: str, confirm: str | None, request:
             code="confirm.mismatch",
             field="confirm",
         )
+    confirm_login(user=user, password=password, request=request)
+
+
+def confirm_login(*, user: User, password: str, request: HttpRequest) -> None:
+    """Check that whoever sits at the screen has a login's password.
+
+    A wrong one counts like one of a login does, and locks like it: then the right one is refused too.
+
+    Args:
+        user: the login.
+        password: as it was typed.
+        request: from which address.
+
+    Raises:
+        PermissionRefused: `auth.password_wrong`.
+        RateLimited: `auth.locked`, too many wrong passwords.
+    """
     credentials = {"username": user.username}
     if not AxesProxyHandler.is_allowed(request, credentials):
         raise _locked()

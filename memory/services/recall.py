@@ -18,7 +18,7 @@ from memory.recall.duplicates import Distinct, Saying, distinct
 from memory.recall.evidence import WEIGHTS
 from memory.recall.gate import Verdict, gate
 from memory.recall.pipeline import Ranked, Ranking, rank
-from memory.recall.profiles import RecallProfile
+from memory.recall.profiles import RecallProfile, with_changes
 from memory.recall.query import Query
 from memory.recall.reranking import EXTERNAL, OpenedHit, rescored, wanted
 from memory.recall.resting import BREADTH, Found, rests_on, without_retold
@@ -84,7 +84,7 @@ def recall(*, actor: Actor, request: RecallRequest) -> Recalled:
     Models are asked before and after the transaction, never in it. Uses are counted after the answer, in batches.
 
     Raises:
-        InvalidInput: the query or a filter cannot be used.
+        InvalidInput: the query, a filter or an override cannot be used.
         InvalidScope, NotFound, PermissionRefused: the scope or profile is not there or not readable.
     """
     require_memory()
@@ -245,6 +245,10 @@ def _judged(query: Query, profile: RecallProfile, answer: Recalled) -> Recalled:
 
 
 def _tuned(profile: RecallProfile, request: RecallRequest) -> RecallProfile:
+    if request.overrides is not None:
+        if not isinstance(request.overrides, Mapping):
+            raise InvalidInput("overrides names fields of a profile.", code="profile.invalid", field="overrides")
+        profile = with_changes(profile, request.overrides)
     changes: dict[str, Any] = {}
     if request.limit is not None:
         if isinstance(request.limit, bool) or not 1 <= request.limit <= MAX_LIMIT:

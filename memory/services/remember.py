@@ -18,7 +18,7 @@ from memory.services.consolidation.triggers import note_stored
 from memory.services.drafts import Draft, Ready, make_ready, refuse_expired
 from memory.services.embedding import embed_texts
 from memory.services.features import require_memory
-from memory.services.retention_policies import policy_of
+from memory.services.retention_policies import policy_for
 from memory.services.writing import Embedded, build_row, insert_rows, note_expiry, note_uses, source_of
 
 MAX_BATCH: Final = 500
@@ -76,7 +76,7 @@ def remember_many(*, actor: Actor, drafts: Sequence[Draft], scope: Any = UNSET) 
     if not 1 <= len(drafts) <= MAX_BATCH:
         raise InvalidInput(f"A batch holds between 1 and {MAX_BATCH} items.", code="batch.size")
     target = write_target(actor, scope)
-    policy = policy_of(actor)
+    policy = policy_for(actor)
     ring = keyring().of(actor.owner_id)
     results: dict[int, BatchItem] = {}
     ready: dict[int, Ready] = {}

@@ -13,6 +13,7 @@ from memory.errors import Conflict
 from memory.ids import new_id
 from memory.models import DueWork, Memory, MemoryVersion, PurgeSubject, Status, owner_scope
 from memory.services.actors import Actor, Permission
+from memory.services.announcing import memories_changed
 from memory.services.audit.recording import record
 from memory.services.changes import add_to_indexes, draft_of, save_unique
 from memory.services.clock import now
@@ -111,6 +112,7 @@ def _back_to_history(actor: Actor, memory_id: UUID) -> Memory:
     row.archive_reason = CONTRADICTED if reason == CONTRADICTED else "superseded"
     row.status, row.archived_at, row.erase_at, row.updated_at = Status.SUPERSEDED, row.retracted_at, None, now()
     row.save(update_fields=["status", "archived_at", "archive_reason", "erase_at", "updated_at"])
+    memories_changed()
     _audit(actor, "restore", row, "")
     return row
 

@@ -21,8 +21,10 @@ from memory.models import (
     owner_scope,
 )
 from memory.services.actors import Actor, Permission
+from memory.services.announcing import reviews_changed
 from memory.services.audit.recording import record
 from memory.services.clock import now
+from memory.services.disputes import take_back, uphold
 from memory.services.features import require_memory
 from memory.services.graph.merging import merge_two
 from memory.services.graph.unmerging import undo_merge
@@ -63,7 +65,8 @@ def approve(
     """Do what an item proposes.
 
     A fact becomes a memory with the memories behind it as sources; an entity, relation, event or cause enters the
-    graph; two entities become one; the newer of two statements takes the place of the older.
+    graph; two entities become one; the newer of two statements takes the place of the older; a disputed memory is
+    archived.
 
     Args:
         actor: a person, or an agent whose key may decide.
@@ -130,8 +133,8 @@ def undo(*, actor: Actor, item_id: UUID, version: int | None = None) -> Reviewed
         _require_version(item, version)
         _refuse_open(item, now())
         outcome = item.outcome or {}
-    superseded = item.kind == ReviewKind.CONTRADICTION and item.state == ReviewState.APPROVED
-    prepared = prepare_return(actor=actor, outcome=outcome) if superseded else None
+    made_way = item.kind in (ReviewKind.CONTRADICTION, ReviewKind.DISPUTE) and item.state == ReviewState.APPROVED
+    prepared = prepare_return(actor=actor, outcome=outcome) if made_way else None
     moment = now()
     with change_graph(actor, now=moment):
         row = _locked(actor, item.pk, item.version)
@@ -248,6 +251,7 @@ def _decide(actor: Actor, row: ReviewItem, state: ReviewState, verb: str, moment
         row.snoozed_until = None
     row.version += 1
     row.save()
+    reviews_changed()
     record(actor=actor.label, verb=verb, object_kind="review", object_id=row.pk, reason=row.kind, at=moment)
     return shown(actor, [row], at=moment)[0]
 
@@ -261,6 +265,8 @@ def _carry_out(
         return write_to_graph(actor=actor, item=row, payload=payload, moment=moment)
     if row.kind == ReviewKind.MERGE:
         return _merge(actor, payload)
+    if row.kind == ReviewKind.DISPUTE:
+        return uphold(actor=actor, payload=payload)
     return supersede(actor=actor, item=row, payload=payload, moment=moment)
 
 
@@ -274,6 +280,8 @@ def _take_back(actor: Actor, row: ReviewItem, prepared: Prepared | None, moment:
         # One that was taken back elsewhere must not keep its item decided for good.
         if not EntityMerge.objects.filter(pk=UUID(outcome["merge"]), undone_at__isnull=False).exists():
             undo_merge(actor=actor, merge_id=UUID(outcome["merge"]))
+    elif row.kind == ReviewKind.DISPUTE:
+        take_back(outcome=outcome, prepared=prepared, moment=moment)
     else:
         bring_back(outcome=outcome, prepared=prepared, moment=moment)
 

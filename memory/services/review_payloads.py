@@ -31,6 +31,7 @@ EDITABLE: Final[Mapping[str, frozenset[str]]] = {
     ReviewKind.CAUSE: frozenset({"cause", "effect", "cause_entity", "effect_entity"}),
     ReviewKind.MERGE: frozenset(),
     ReviewKind.CONTRADICTION: frozenset(),
+    ReviewKind.DISPUTE: frozenset(),
 }  # fmt: skip
 """What "edit and approve" may change; which rows a merge or a contradiction is about stays as it is."""
 
@@ -109,4 +110,5 @@ _IDENTITIES: Final[Mapping[str, Callable[[Payload], Any]]] = {
     ReviewKind.CAUSE: lambda payload: [_text(payload.get("cause")), _text(payload.get("effect"))],
     ReviewKind.MERGE: lambda payload: sorted(str(payload.get(end)) for end in ("first", "second")),
     ReviewKind.CONTRADICTION: lambda payload: [str(payload.get(end)) for end in ("older", "newer")],
+    ReviewKind.DISPUTE: lambda payload: [str(payload.get("memory")), _text(payload.get("words"))],
 }

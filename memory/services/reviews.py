@@ -25,6 +25,7 @@ from memory.models import (
     owner_scope,
 )
 from memory.services.actors import Actor, Permission, Target
+from memory.services.announcing import reviews_changed
 from memory.services.audit.reading import reads
 from memory.services.clock import now
 from memory.services.features import require_memory
@@ -107,6 +108,7 @@ def open_review(
         standing: ReviewItem = ReviewItem.objects.get(scope=target.scope, kind=kind, payload_hash=item.payload_hash)
         if standing.state in (ReviewState.OPEN, ReviewState.SNOOZED):
             _add_evidence(standing, evidence)
+            reviews_changed()
         return standing if standing.pk == item.pk else None
 
 
@@ -142,9 +144,9 @@ def list_reviews(
     if any(kind not in ReviewKind.values for kind in kinds):
         raise InvalidInput(f"kind is one of {', '.join(ReviewKind.values)}.", code="kind.invalid", field="kind")
     with owner_scope(actor.owner_id):
-        rows = _visible(actor)
+        rows = visible_reviews(actor)
         if state is not None:
-            rows = rows.filter(_in_state(state, moment))
+            rows = rows.filter(in_state(state, moment))
         if kinds:
             rows = rows.filter(kind__in=list(kinds))
         if entity_id is not None:
@@ -170,6 +172,16 @@ def get_review(*, actor: Actor, item_id: UUID) -> Reviewed:
         return shown(actor, [visible_review(actor, item_id)], at=now())[0]
 
 
+def get_reviews(*, actor: Actor, item_ids: Sequence[UUID]) -> list[Reviewed]:
+    """Give those of some items that are there and that the actor may see, without the memories behind them."""
+    require_memory()
+    actor.require(Permission.READ)
+    moment = now()
+    with owner_scope(actor.owner_id):
+        rows = visible_reviews(actor).filter(pk__in=list(item_ids)).order_by("created_at", "pk")
+        return [Reviewed(row, state_of(row, at=moment), ()) for row in rows]
+
+
 def stored_review_version(*, actor: Actor, item_id: UUID) -> int:
     """Give the version of an item, to callers that may read or decide it; raises NotFound and PermissionRefused."""
     require_memory()
@@ -179,9 +191,17 @@ def stored_review_version(*, actor: Actor, item_id: UUID) -> int:
         return int(visible_review(actor, item_id).version)
 
 
+def count_waiting(*, actor: Actor) -> int:
+    """Count the items that wait for a person and that the actor may see."""
+    require_memory()
+    actor.require(Permission.READ)
+    with owner_scope(actor.owner_id):
+        return count_open(actor)
+
+
 def count_open(actor: Actor) -> int:
     """Count the items that wait and that the actor may see, within its owner's scope."""
-    return _visible(actor).filter(_in_state(ReviewState.OPEN, now())).count()
+    return visible_reviews(actor).filter(in_state(ReviewState.OPEN, now())).count()
 
 
 def visible_review(actor: Actor, item_id: UUID, *, lock: bool = False) -> ReviewItem:
@@ -216,17 +236,21 @@ def forget_reviews(memory_ids: Sequence[UUID]) -> None:
         return
     others = ReviewEvidence.objects.filter(item_id__in=touched).exclude(memory_id__in=gone)
     bereft = touched - set(others.values_list("item_id", flat=True))
-    ReviewItem.objects.filter(pk__in=bereft).delete()
+    if bereft:
+        ReviewItem.objects.filter(pk__in=bereft).delete()
+        reviews_changed()
 
 
-def _in_state(state: str, at: datetime) -> Q:
+def in_state(state: str, at: datetime) -> Q:
+    """Give the condition of the items that are in a state at a moment: one whose snooze is over is open."""
     over = Q(state=ReviewState.SNOOZED, snoozed_until__lte=at)
     if state == ReviewState.OPEN:
         return Q(state=ReviewState.OPEN) | over
     return Q(state=state) & ~over
 
 
-def _visible(actor: Actor) -> QuerySet[ReviewItem]:
+def visible_reviews(actor: Actor) -> QuerySet[ReviewItem]:
+    """Give the items that the actor may see, within its owner's scope."""
     rows: QuerySet[ReviewItem] = ReviewItem.objects.all()
     return rows if actor.readable is None else rows.filter(scope__in=actor.readable)
 

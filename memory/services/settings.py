@@ -21,6 +21,14 @@ def get_settings(*, actor: Actor) -> dict[str, Any]:
         return current_settings()
 
 
+def chosen_settings(*, actor: Actor) -> dict[str, Any]:
+    """Give those settings that the owner has chosen, without the defaults of the others."""
+    actor.require(Permission.READ)
+    with owner_scope(actor.owner_id):
+        values = OwnerSettings.objects.values_list("values", flat=True).first() or {}
+        return {name: value for name, value in values.items() if name in OWNER_SETTINGS}
+
+
 def settings_version(*, actor: Actor) -> int:
     """Give the version of the owner's settings, to callers that may read or change them."""
     if Permission.SETTINGS not in actor.permissions:
@@ -45,12 +53,7 @@ def change_settings(*, actor: Actor, changes: Mapping[str, Any], version: int | 
         Conflict: `version` is given and the settings have another one by now.
     """
     actor.require(Permission.SETTINGS)
-    for name, value in changes.items():
-        setting = OWNER_SETTINGS.get(name)
-        if setting is None:
-            raise InvalidInput(f"There is no setting {name[:40]!r}.", code="setting.unknown", field=name[:40])
-        if value is not None and not setting.accepts(value):
-            raise InvalidInput(f"{name} takes {setting.values}.", code="setting.invalid", field=name)
+    checked_changes(changes)
     with owner_scope(actor.owner_id):
         row, _ = OwnerSettings.objects.select_for_update().get_or_create(
             owner_id=actor.owner_id, defaults={"version": 0}
@@ -61,7 +64,7 @@ def change_settings(*, actor: Actor, changes: Mapping[str, Any], version: int | 
         row.values = {name: value for name, value in values.items() if value is not None}
         row.version += 1
         row.save()
-        record(actor=actor.label, verb="change", object_kind="settings", reason=_named(changes), at=now())
+        record(actor=actor.label, verb="change", object_kind="settings", reason=named(changes), at=now())
         if any(OWNER_SETTINGS[name].group in CONSOLIDATION for name in changes):
             # What is due, and when, depends on them; a worker looks anew.
             call_for_work(DueWork.CONSOLIDATE, due_at=now())
@@ -71,6 +74,16 @@ def change_settings(*, actor: Actor, changes: Mapping[str, Any], version: int | 
         return current_settings()
 
 
-def _named(changes: Mapping[str, Any]) -> str:
+def checked_changes(changes: Mapping[str, Any]) -> None:
+    """Refuse an unknown setting, or a value that one does not take; raises InvalidInput."""
+    for name, value in changes.items():
+        setting = OWNER_SETTINGS.get(name)
+        if setting is None:
+            raise InvalidInput(f"There is no setting {name[:40]!r}.", code="setting.unknown", field=name[:40])
+        if value is not None and not setting.accepts(value):
+            raise InvalidInput(f"{name} takes {setting.values}.", code="setting.invalid", field=name)
+
+
+def named(changes: Mapping[str, Any]) -> str:
     """Name what was changed: the setting, or how many."""
     return next(iter(changes)) if len(changes) == 1 else f"{len(changes)} settings"

@@ -36,6 +36,20 @@ CONSOLIDATION: Final = ("consolidation", "sleep", "summaries", "privacy", "forge
 """The groups of settings on which the runs of consolidation depend."""
 
 OWNER_SETTINGS: Final[Mapping[str, OwnerSetting]] = {
+    "auto_recall": OwnerSetting(
+        True,
+        "Give agents context blocks of what fits; off leaves them empty, unless one is asked for by name.",
+        _switch,
+        "true or false",
+    ),
+    "auto_capture": OwnerSetting(
+        True,
+        "Draw facts and the graph from conversations; off keeps their turns and never draws from them. Summaries have "
+        "a switch of their own.",
+        _switch,
+        "true or false",
+        group="capture",
+    ),
     "recall_profile": OwnerSetting(
         "default",
         "Profile that recall uses when none is named.",

@@ -8,7 +8,7 @@ from django.db import connection
 from django.db.models import Count, QuerySet
 
 from memory.crypto.keyring import keyring
-from memory.models import LabelKind, Memory, OwnerActivity, PendingVector, Status, owner_scope
+from memory.models import Entity, LabelKind, Memory, OwnerActivity, PendingVector, Status, owner_scope
 from memory.services.actors import Actor, Permission
 from memory.services.drafts import source_segments
 from memory.services.features import require_memory
@@ -41,11 +41,14 @@ def statistics(*, actor: Actor) -> dict[str, Any]:
 
 
 def totals(*, actor: Actor) -> dict[str, int]:
-    """Count live and archived memories, sessions and waiting vectors: what every page shows of `statistics`."""
+    """Count live and archived memories, sessions, entities and waiting vectors: what every page shows."""
     require_memory()
     actor.require(Permission.READ)
     with owner_scope(actor.owner_id):
-        return _totals(actor)
+        entities = Entity.objects.all()
+        if actor.readable is not None:
+            entities = entities.filter(scope__in=actor.readable)
+        return {**_totals(actor), "entities": entities.count()}
 
 
 def _totals(actor: Actor) -> dict[str, int]:

@@ -27,6 +27,7 @@ from memory.models import (
 from memory.ports import TokenMatrix, Vectors
 from memory.ports.stored import memories_stored
 from memory.services.actors import Actor, Target
+from memory.services.announcing import memories_changed
 from memory.services.drafts import Ready
 from memory.services.hidden_places import HIDDEN
 from memory.services.times import insert_times, remove_times
@@ -123,6 +124,8 @@ def insert_rows(
 ) -> set[UUID]:
     """Insert rows with their sources, labels, postings, times and vectors, leaving out those that a constraint refuses.
 
+    Open pages are told once, however many rows there are.
+
     Args:
         rows: unsaved rows of the current owner, in an order that all writers share (constraint keys sorted).
         ready: what each row was made from.
@@ -139,6 +142,7 @@ def insert_rows(
     if not kept:
         return present
     inserted = [rows[index] for index in kept]
+    memories_changed()
     drawn = drawn_from or {}
     MemorySource.objects.bulk_create(
         [source_of(row, agent_id=row.agent_id, now=now, turn_id=drawn.get(row.pk)) for row in inserted]
@@ -299,9 +303,13 @@ def remove_vectors(row: Memory, *, now: datetime, queued: bool) -> None:
 
 
 def remove_from_indexes(memory_ids: Sequence[UUID]) -> None:
-    """Take memories out of postings, statistics, vectors, token vectors and times, so that no recall finds them."""
+    """Take memories out of postings, statistics, vectors, token vectors and times, so that no recall finds them.
+
+    Open pages are told that memories have changed.
+    """
     if not memory_ids:
         return
+    memories_changed()
     owner_id = current_owner()
     with connection.cursor() as cursor:
         cursor.execute(

@@ -42,13 +42,16 @@ _INVISIBLE: Final = frozenset("\u034f\u115f\u1160\u17b4\u17b5\u180b\u180c\u180d\
 _INVISIBLE_CATEGORIES: Final = frozenset({"Cc", "Cf", "Cn", "Zs", "Zl", "Zp"})
 
 
-def checked_text(text: object, *, field: str = "content", max_bytes: int = MAX_CONTENT_BYTES) -> str:
+def checked_text(
+    text: object, *, field: str = "content", max_bytes: int = MAX_CONTENT_BYTES, blank: bool = False
+) -> str:
     """Check a text that is to be stored and give it back unchanged.
 
     Args:
         text: what came in.
         field: the name of the input, for the error.
         max_bytes: most bytes of UTF-8.
+        blank: whether it may be empty or show nothing.
 
     Returns:
         The same text.
@@ -68,7 +71,7 @@ def checked_text(text: object, *, field: str = "content", max_bytes: int = MAX_C
             limit=max_bytes,
             size=size,
         )
-    _check_characters(checked, field)
+    _check_characters(checked, field, blank=blank)
     return checked
 
 
@@ -179,7 +182,7 @@ def _byte_length(text: str) -> int:
     return len(text) if text.isascii() else len(text.encode("utf-8", "surrogatepass"))
 
 
-def _check_characters(text: str, field: str) -> None:
+def _check_characters(text: str, field: str, *, blank: bool = False) -> None:
     """Refuse characters that no text should have. The most telling reason comes first."""
     if "\x00" in text:
         raise InvalidInput(
@@ -202,7 +205,7 @@ def _check_characters(text: str, field: str) -> None:
             field=field,
             position=found.start(),
         )
-    if is_blank(text):
+    if not blank and is_blank(text):
         raise InvalidInput(f"'{field}' is empty or shows nothing.", code="text.empty", field=field)
 
 

@@ -1,13 +1,14 @@
-// Buttons that copy a command; where the clipboard is closed, the text is selected for copying by hand.
+// Buttons that copy a command; where the clipboard is closed, the text is selected for copying by hand. What they say then
+// stands in `data-copied` and `data-selected` of the page's body.
 
 async function copy(button, source) {
   const text = source.textContent;
   try {
     await navigator.clipboard.writeText(text);
-    button.textContent = "Copied";
+    button.textContent = document.body.dataset.copied;
   } catch {
     window.getSelection().selectAllChildren(source);
-    button.textContent = "Selected, press Ctrl+C";
+    button.textContent = document.body.dataset.selected;
   }
 }
 

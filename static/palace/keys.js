@@ -1,6 +1,10 @@
-// Keys of the search: / and Ctrl or Cmd+K go to it, arrows walk through the results, Enter opens, Esc goes back.
+// Keys of the search: / and Ctrl or Cmd+K go to it, arrows walk through the results, Enter opens, Esc goes back. ? shows
+// all keys, which pages declare in `<template data-keys="heading">` with rows of a table.
 
 const isTyping = (element) => element.matches("input, textarea, select, [contenteditable]");
+
+// What the search box held when its results were last asked for on purpose: where Esc goes back to.
+let former = "";
 
 function links() {
   return [...document.querySelectorAll("[data-hits] .hit-text")];
@@ -34,17 +38,54 @@ function goBack(event) {
     box.focus();
   } else if (document.activeElement === box && box.value) {
     event.preventDefault();
-    box.value = "";
+    // Once more in the former view empties the box.
+    if (box.value === former) former = "";
+    box.value = former;
     box.dispatchEvent(new Event("input", { bubbles: true }));
   }
 }
 
+function rememberView() {
+  const box = document.getElementById("q");
+  if (!box) return;
+  former = box.value;
+  document.getElementById("recall")?.addEventListener("submit", () => (former = box.value), true);
+}
+
+function showKeys() {
+  const dialog = document.getElementById("all-keys");
+  if (!dialog || dialog.open || document.querySelector("dialog[open]")) return;
+  const tables = [...document.querySelectorAll("template[data-keys]")].map((template) => {
+    const table = document.createElement("table");
+    const body = document.createElement("tbody");
+    const caption = document.createElement("caption");
+    caption.textContent = template.dataset.keys;
+    body.append(template.content.cloneNode(true));
+    table.append(caption, body);
+    return table;
+  });
+  dialog.querySelector("[data-keys-body]").replaceChildren(...tables);
+  // The browser gives the focus back to where it was when this closes.
+  dialog.showModal();
+}
+
+function offerKeys() {
+  for (const button of document.querySelectorAll("[data-keys-open]")) {
+    button.hidden = false;
+    button.addEventListener("click", showKeys);
+  }
+}
+
 export function listenForKeys() {
+  rememberView();
+  offerKeys();
   document.addEventListener("keydown", (event) => {
     if (event.isComposing || event.defaultPrevented) return;
     const palette = (event.ctrlKey || event.metaKey) && !event.altKey && event.key.toLowerCase() === "k";
     const plain = !event.ctrlKey && !event.metaKey && !event.altKey;
+    if (document.querySelector("dialog[open]")) return;
     if (palette || (plain && event.key === "/" && !isTyping(event.target))) goToSearch(event);
+    else if (plain && event.key === "?" && !isTyping(event.target)) showKeys();
     else if (plain && event.key === "ArrowDown") walk(event, 1);
     else if (plain && event.key === "ArrowUp") walk(event, -1);
     else if (plain && event.key === "Escape") goBack(event);

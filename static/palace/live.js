@@ -5,8 +5,10 @@
 //   const stop = watch("coverage", ({ sort, id, version }) => { … });
 //
 // `id` is empty and `version` 0 where anything of the sort may have changed: once when it begins to be heard of, since the
-// page was made a moment before, after a pause, and while the server is asked in turns because no socket can be opened. Elements with `data-live-state` say in words how it stands; they are regions
-// that screen readers announce politely, and change only when the state does.
+// page was made a moment before, after a pause, and while the server is asked in turns because no socket can be opened.
+// Elements with `data-live-state` say how it stands, with the words of their own `data-open`, `data-polling`,
+// `data-paused` and `data-ended`; they are regions that screen readers announce politely, and change only when the state
+// does.
 
 const POLL_MS = 30_000;
 const FIRST_DELAY_MS = 500;
@@ -15,13 +17,6 @@ const LONGEST_DELAY_MS = 60_000;
 const STEADY_MS = 10_000;
 // With these the server says that it will not listen to this page any more.
 const FINAL = new Set([4400, 4401, 4410]);
-
-const WORDS = {
-  open: "Live: changes appear by themselves.",
-  polling: "Looking for changes every 30 seconds.",
-  paused: "Paused while this page is in the background.",
-  ended: "Not live any more. Load this page again.",
-};
 
 const watchers = new Map();
 
@@ -173,5 +168,5 @@ function say(state) {
   if (state === said) return;
   said = state;
   document.documentElement.dataset.live = state;
-  for (const element of document.querySelectorAll("[data-live-state]")) element.textContent = WORDS[state];
+  for (const element of document.querySelectorAll("[data-live-state]")) element.textContent = element.dataset[state];
 }

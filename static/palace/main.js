@@ -1,7 +1,10 @@
 // What the pages gain with scripts; every page works without them.
 import { offerCopies } from "./copy.js";
+import { forgetDraftsOnLogout } from "./drafts.js";
+import { offerDrawer } from "./drawer.js";
 import { watchFailures } from "./failures.js";
 import { listenForKeys } from "./keys.js";
+import { watchNews } from "./news.js";
 import { keepSentSearches } from "./searches.js";
 import { addSliders } from "./sliders.js";
 import { switchThemes } from "./theme.js";
@@ -13,5 +16,8 @@ switchThemes();
 offerCopies();
 addSliders();
 keepSentSearches();
+forgetDraftsOnLogout();
 countDownUndo();
+offerDrawer();
 watchFailures();
+watchNews();

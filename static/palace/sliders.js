@@ -22,6 +22,6 @@ function add(field) {
   pair.append(field, slider);
 }
 
-export function addSliders() {
-  for (const field of document.querySelectorAll("input[type=number][data-slider]")) add(field);
+export function addSliders(root = document) {
+  for (const field of root.querySelectorAll("input[type=number][data-slider]")) add(field);
 }

@@ -1,16 +1,19 @@
-// Counts down the time in which forgetting can be undone, then leaves the page of what is gone.
+// Counts down the time in which forgetting can be undone, then leaves what is gone; gives a function that ends this.
 
-export function countDownUndo() {
-  const banner = document.querySelector("[data-undo]");
-  if (!banner) return;
+export function countDownUndo(root = document, leave = null) {
+  const banner = root.querySelector("[data-undo]");
+  if (!banner) return () => {};
   const left = banner.querySelector("[data-undo-left]");
   const end = Date.now() + Number(banner.dataset.undo) * 1000;
   const timer = window.setInterval(() => {
     const seconds = Math.max(0, Math.ceil((end - Date.now()) / 1000));
-    left.textContent = `in ${seconds} second${seconds === 1 ? "" : "s"}`;
+    const { undoOne, undoMany } = banner.dataset;
+    left.textContent = seconds === 1 ? undoOne : undoMany.replace("{seconds}", seconds);
     if (seconds === 0) {
       window.clearInterval(timer);
-      window.location.replace(banner.dataset.undoHome);
+      if (leave) leave();
+      else window.location.replace(banner.dataset.undoHome);
     }
   }, 500);
+  return () => window.clearInterval(timer);
 }

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from django.urls import URLPattern, path
 
-from telemetry.admin import views
+from telemetry.admin import models, views
+
+__all__ = ["app_name", "models", "urlpatterns"]
 
 app_name = "telemetry-admin"
 urlpatterns: list[URLPattern] = [

@@ -7,8 +7,11 @@ never speaks for a few more spokes (decision 27).
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Final
+
+from django.utils.translation import gettext_noop
 
 ENOUGH: Final = 50
 """Turns under which nothing is concluded."""
@@ -39,7 +42,19 @@ class Figures:
     compared: bool = True
 
 
-def decision_hint(figures: Figures) -> str:
+@dataclass(frozen=True, slots=True)
+class Said:
+    """A sentence of a hint with its values apart, as pages need it that speak another language."""
+
+    text: str
+    values: Mapping[str, str | int]
+
+    def __str__(self) -> str:
+        """Write it in English, which programs get."""
+        return self.text % self.values
+
+
+def hint(figures: Figures) -> tuple[Said, ...]:
     """Say in a few sentences whether more spokes, or a way to make them as needed, are justified.
 
     Args:
@@ -49,40 +64,63 @@ def decision_hint(figures: Figures) -> str:
         Plain sentences. 5 % is the first fallback rate that counts as a gap, 15 % the first of a significant one, and
         30 % the first that calls for a stop; 10 % is the first failure rate that is remarked on.
     """
-    turns = figures.turns
-    if turns == 0:
-        return "No data: no turn was recorded in this window."
-    if turns < ENOUGH:
-        return (
-            f"Collect more data: {turns} {'turn is' if turns == 1 else 'turns are'} too few to decide. "
-            f"Aim for {WANTED} over two weeks."
-        )
-    percent = f"{figures.fallback_rate:.1%} of turns fall back"
+    if figures.turns == 0:
+        return (Said(gettext_noop("No data: no turn was recorded in this window."), {}),)
+    if figures.turns < ENOUGH:
+        return (_too_few(figures.turns),)
+    rate = f"{figures.fallback_rate:.1%}"
     if figures.fallback_rate < COVERED:
-        return f"Stay with the present spokes (L0): only {percent}; an escape hatch is not justified." + _quality(
-            figures
+        text = gettext_noop(
+            "Stay with the present spokes (L0): only %(rate)s of turns fall back; an escape hatch is not justified."
         )
+        return (Said(text, {"rate": rate}), *_quality(figures))
     if figures.fallback_rate < FEW_GAPS:
-        return _few_gaps(figures, percent)
+        return (_few_gaps(figures, rate),)
     if figures.fallback_rate < WIDE_GAP:
-        return f"Significant gap: {percent}. Build phase 1, the dynamic escape hatch (L1)."
-    return f"STOP: {percent}. The spokes or the choice between them are broken; mend these before building on top."
-
-
-def _quality(figures: Figures) -> str:
-    if figures.failure_rate < POOR_QUALITY:
-        return ""
-    return f" But {figures.failure_rate:.1%} of turns fail: the quality of the present spokes is the problem."
-
-
-def _few_gaps(figures: Figures, percent: str) -> str:
-    count = figures.fallback_clusters
-    clusters = f"{count} {'cluster' if count == 1 else 'clusters'}"
-    if not figures.compared:
-        return (
-            f"Add spokes or begin phase 1: {percent}. Which of the two shows when the requests have been compared; "
-            "until then they are grouped by their spokes."
+        text = gettext_noop(
+            "Significant gap: %(rate)s of turns fall back. Build phase 1, the dynamic escape hatch (L1)."
         )
-    if count <= FEW_CLUSTERS:
-        return f"Add spokes: {percent}, in {clusters} of requests. One spoke for each covers them."
-    return f"Phase 1 is justified: {percent}, spread over {clusters} of requests. Single spokes would not cover them."
+        return (Said(text, {"rate": rate}),)
+    text = gettext_noop(
+        "STOP: %(rate)s of turns fall back. The spokes or the choice between them are broken; mend these before "
+        "building on top."
+    )
+    return (Said(text, {"rate": rate}),)
+
+
+def _too_few(turns: int) -> Said:
+    one = gettext_noop("Collect more data: %(turns)d turn is too few to decide. Aim for %(wanted)d over two weeks.")
+    many = gettext_noop("Collect more data: %(turns)d turns are too few to decide. Aim for %(wanted)d over two weeks.")
+    return Said(one if turns == 1 else many, {"turns": turns, "wanted": WANTED})
+
+
+def _quality(figures: Figures) -> tuple[Said, ...]:
+    if figures.failure_rate < POOR_QUALITY:
+        return ()
+    text = gettext_noop("But %(rate)s of turns fail: the quality of the present spokes is the problem.")
+    return (Said(text, {"rate": f"{figures.failure_rate:.1%}"}),)
+
+
+def _few_gaps(figures: Figures, rate: str) -> Said:
+    values: dict[str, str | int] = {"rate": rate, "clusters": figures.fallback_clusters}
+    if not figures.compared:
+        text = gettext_noop(
+            "Add spokes or begin phase 1: %(rate)s of turns fall back. Which of the two shows when the requests have "
+            "been compared; until then they are grouped by their spokes."
+        )
+    elif figures.fallback_clusters == 1:
+        text = gettext_noop(
+            "Add spokes: %(rate)s of turns fall back, in %(clusters)d cluster of requests. One spoke for each covers "
+            "them."
+        )
+    elif figures.fallback_clusters <= FEW_CLUSTERS:
+        text = gettext_noop(
+            "Add spokes: %(rate)s of turns fall back, in %(clusters)d clusters of requests. One spoke for each covers "
+            "them."
+        )
+    else:
+        text = gettext_noop(
+            "Phase 1 is justified: %(rate)s of turns fall back, spread over %(clusters)d clusters of requests. Single "
+            "spokes would not cover them."
+        )
+    return Said(text, values)

@@ -38,7 +38,10 @@ def show_report(actor: Actor, options: Options, write: Write) -> None:
         columns = [field.name for field in fields(Cluster)]
         write(table(columns, ([getattr(one, name) for name in columns] for one in report.clusters)).rstrip("\r\n"))
         return
-    answer(write, asdict(report), as_json=options["json"], lines=list(_lines(report)))
+    value = asdict(report)
+    del value["hint"]
+    value["decision_hint"] = report.decision_hint
+    answer(write, value, as_json=options["json"], lines=list(_lines(report)))
 
 
 def _lines(report: CoverageReport) -> Iterator[str]:

@@ -7,6 +7,7 @@ from typing import Any, Final
 from uuid import UUID
 
 from django import forms
+from django.utils.translation import gettext_lazy as _
 
 from memory.palace.forms import PlainLine
 from telemetry.models import BudgetPeriod
@@ -18,19 +19,19 @@ AMOUNT: Final = {"inputmode": "decimal", "autocomplete": "off"}
 class BudgetForm(forms.Form):
     """Whose budget, for how long, and its limits."""
 
-    period = forms.ChoiceField(label="For a", choices=[("month", "month (UTC)"), ("day", "day (UTC)")])
-    agent = forms.ChoiceField(label="Of", required=False)
+    period = forms.ChoiceField(label=_("For a"), choices=[("month", _("month (UTC)")), ("day", _("day (UTC)"))])
+    agent = forms.ChoiceField(label=_("Of"), required=False)
     soft = PlainLine(
-        label="Soft limit, warn from here on",
+        label=_("Soft limit, warn from here on"),
         required=False,
         widget=forms.TextInput(attrs=AMOUNT),
-        help_text="Leave it empty for no warning.",
+        help_text=_("Leave it empty for no warning."),
     )
     hard = PlainLine(
-        label="Hard limit, at most",
+        label=_("Hard limit, at most"),
         required=False,
         widget=forms.TextInput(attrs=AMOUNT),
-        help_text="From here on no model is asked that costs. Leave it empty for no limit.",
+        help_text=_("From here on no model is asked that costs. Leave it empty for no limit."),
     )
 
     def __init__(self, data: Any = None, *, agents: Sequence[tuple[UUID, str]], currency: str) -> None:
@@ -42,8 +43,10 @@ class BudgetForm(forms.Form):
             currency: of the limits.
         """
         super().__init__(data, initial={"period": BudgetPeriod.MONTH.value})
-        choices = [("", "all together"), *((str(pk), name) for pk, name in agents)]
-        self.fields["agent"] = forms.ChoiceField(label="Of", required=False, choices=choices)
+        choices = [("", _("all together")), *((str(pk), name) for pk, name in agents)]
+        # A name may turn the direction of writing; it turns nothing beside it.
+        widget = forms.Select({"dir": "auto"})
+        self.fields["agent"] = forms.ChoiceField(label=_("Of"), required=False, choices=choices, widget=widget)
         for name in ("soft", "hard"):
             self.fields[name].label = f"{self.fields[name].label} ({currency})"
 

@@ -6,24 +6,45 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date, timedelta
 from decimal import Decimal
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 from uuid import UUID
 
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
+
+from memory.palace.numbers import local, whole
 from telemetry.palace import chart
-from telemetry.services.costs.breakdown import Line
+from telemetry.services.costs.breakdown import NO_AGENT, UNKNOWN_AGENT, Line
 from telemetry.services.costs.budgets import BudgetUse
 from telemetry.services.costs.prices import shown
 from telemetry.services.costs.report import UsageReport
 from telemetry.services.costs.sums import Sums
 
+if TYPE_CHECKING:
+    from django_stubs_ext import StrOrPromise
+
 HEIGHT: Final = 120
 TOP: Final = 16
 FOOT: Final = 20
-EVERYTHING: Final = "All together"
-STATES: Final = {"ok": "within the budget", "soft": "soft limit reached", "hard": "used up"}
+EVERYTHING: Final = gettext_lazy("All together")
+STATES: Final = {
+    "ok": gettext_lazy("within the budget"),
+    "soft": gettext_lazy("soft limit reached"),
+    "hard": gettext_lazy("used up"),
+}
 NOTICES: Final = {"soft": "warning", "hard": "error"}
-PERIODS: Final = {"day": "today", "month": "this month"}
-KINDS: Final = {"embedding": "Embedding", "llm": "Language model", "rerank": "Reranking"}
+PERIODS: Final = {"day": gettext_lazy("today"), "month": gettext_lazy("this month")}
+KINDS: Final = {
+    "embedding": gettext_lazy("Embedding"),
+    "llm": gettext_lazy("Language model"),
+    "rerank": gettext_lazy("Reranking"),
+}
+NAMELESS: Final = {
+    NO_AGENT: gettext_lazy("no agent"),
+    UNKNOWN_AGENT: gettext_lazy("an agent without a legible name"),
+    "unknown": gettext_lazy("unknown"),
+}
+"""What the report calls groups without a name of their own."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,22 +95,22 @@ def money(amount: Decimal, currency: str) -> str:
     if not amount:
         return f"0 {currency}"
     if amount >= 1:
-        return f"{amount:,.2f} {currency}"
+        return local(f"{amount:,.2f} {currency}")
     digits = min(4 - 1 - amount.adjusted(), 12)
-    return f"{shown(round(amount, digits))} {currency}"
+    return local(f"{shown(round(amount, digits))} {currency}")
 
 
 def numbers(report: UsageReport, today: Decimal, month: Decimal) -> list[tuple[str, str]]:
     """Give what stands on top of the page."""
     total = report.total
     return [
-        ("This month", money(month, report.currency)),
-        ("Today", money(today, report.currency)),
-        ("Calls", f"{total.calls:,}"),
-        ("Failed", f"{total.failures:,}"),
-        ("Tokens read", f"{total.input_tokens:,}"),
-        ("Tokens written", f"{total.output_tokens:,}"),
-        ("Without a price", f"{total.unpriced_calls:,}"),
+        (_("This month"), money(month, report.currency)),
+        (_("Today"), money(today, report.currency)),
+        (_("Calls"), whole(total.calls)),
+        (_("Failed"), whole(total.failures)),
+        (_("Tokens read"), whole(total.input_tokens)),
+        (_("Tokens written"), whole(total.output_tokens)),
+        (_("Without a price"), whole(total.unpriced_calls)),
     ]
 
 
@@ -103,22 +124,24 @@ def warnings(rows: Sequence[BudgetRow]) -> list[tuple[str, str]]:
     found = []
     for row in rows:
         if row.state == "hard":
-            found.append(
-                (NOTICES["hard"], f"{row.who}, {row.when}: the budget is used up. No model is asked that costs.")
-            )
+            said = _("%(who)s, %(when)s: the budget is used up. No model is asked that costs.")
+            found.append((NOTICES["hard"], said % {"who": row.who, "when": row.when}))
         elif row.state == "soft":
-            found.append((NOTICES["soft"], f"{row.who}, {row.when}: the soft limit is reached. Work goes on."))
+            said = _("%(who)s, %(when)s: the soft limit is reached. Work goes on.")
+            found.append((NOTICES["soft"], said % {"who": row.who, "when": row.when}))
     return found
 
 
-def cost_rows(lines: Sequence[Line], currency: str, *, labels: Mapping[str, str] | None = None) -> list[CostRow]:
+def cost_rows(
+    lines: Sequence[Line], currency: str, *, labels: Mapping[str, StrOrPromise] | None = None
+) -> list[CostRow]:
     """Give lines of a report as rows of a table."""
     return [
         CostRow(
-            label=(labels or {}).get(line.key, line.label),
-            calls=f"{line.calls:,}",
-            failures=f"{line.failures:,}",
-            tokens=f"{line.input_tokens + line.output_tokens:,}",
+            label=str((labels or {}).get(line.key) or NAMELESS.get(line.label, line.label)),
+            calls=whole(line.calls),
+            failures=whole(line.failures),
+            tokens=whole(line.input_tokens + line.output_tokens),
             cost=_cost(line, currency),
         )
         for line in lines
@@ -137,27 +160,29 @@ def trend(report: UsageReport) -> dict[str, Any]:
         "highest": money(highest, report.currency),
         "days": [_bar(day, place, len(days), by_day, highest, report.currency) for place, day in enumerate(days)],
         "dates": chart.named_dates([day.isoformat() for day in days]),
-        "told": f"{len(by_day)} of {len(days)} days had calls. The dearest day cost {money(highest, report.currency)}.",
+        "told": _("%(called)d of %(days)d days had calls. The dearest day cost %(cost)s.")
+        % {"called": len(by_day), "days": len(days), "cost": money(highest, report.currency)},
     }
 
 
 def _budget(one: BudgetUse, names: Mapping[UUID, str]) -> BudgetRow:
     limits = [
-        f"{word} {money(limit, one.currency)}" for word, limit in (("warned from", one.soft), ("at most", one.hard))
+        said % {"limit": money(limit, one.currency)}
+        for said, limit in ((_("warned from %(limit)s"), one.soft), (_("at most %(limit)s"), one.hard))
         if limit is not None
-    ]  # fmt: skip
+    ]
     highest = one.hard if one.hard is not None else one.soft
     soft = float(one.soft / highest) if one.soft is not None and highest else None
     part = one.part
     return BudgetRow(
-        who=names.get(one.agent_id, "An agent") if one.agent_id else EVERYTHING,
+        who=names.get(one.agent_id, _("An agent")) if one.agent_id else str(EVERYTHING),
         agent=str(one.agent_id or ""),
         period=one.period.sort.value,
-        when=PERIODS[one.period.sort.value],
+        when=str(PERIODS[one.period.sort.value]),
         spent=money(one.spent, one.currency),
         limits=", ".join(limits),
         state=one.state,
-        word=STATES[one.state],
+        word=str(STATES[one.state]),
         width=chart.percent(min(1.0 if part is None else part, 1.0)),
         soft_mark=chart.percent(soft) if soft is not None and soft < 1 else "",
         own=one.own,
@@ -168,9 +193,11 @@ def _budget(one: BudgetUse, names: Mapping[UUID, str]) -> BudgetRow:
 def _cost(line: Sums, currency: str) -> str:
     """Write what calls cost; those without a price are not free."""
     if line.unpriced_calls == line.calls:
-        return "no price"
+        return _("no price")
     known = money(line.cost, currency)
-    return f"{known}, and {line.unpriced_calls:,} without a price" if line.unpriced_calls else known
+    if not line.unpriced_calls:
+        return known
+    return _("%(cost)s, and %(calls)s without a price") % {"cost": known, "calls": whole(line.unpriced_calls)}
 
 
 def _days(report: UsageReport) -> list[date]:
@@ -188,7 +215,7 @@ def _bar(day: date, place: int, many: int, by_day: Mapping[str, Line], highest: 
         width=chart.percent(0.8 / many),
         y=HEIGHT - FOOT - height,
         height=height,
-        calls=f"{line.calls:,}" if line else "0",
-        tokens=f"{line.input_tokens + line.output_tokens:,}" if line else "0",
+        calls=whole(line.calls) if line else "0",
+        tokens=whole(line.input_tokens + line.output_tokens) if line else "0",
         cost=_cost(line, currency) if line else f"0 {currency}",
     )

@@ -8,16 +8,27 @@ from datetime import datetime
 from typing import Any, Final
 from uuid import UUID
 
+from django.utils.formats import date_format
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy, ngettext
+
 from memory.palace.dates import moment
+from memory.palace.numbers import local, whole
 from memory.palace.privacy_view import NO_NAME
 from memory.services.legible import UNREADABLE
 from telemetry.palace import chart
 from telemetry.palace.coverage_state import CoverageState
-from telemetry.services.coverage.parts import Bar, Cluster, CoverageReport, SpokeCoverage
+from telemetry.services.coverage.parts import FURTHER, OTHERS, Bar, Cluster, CoverageReport, SpokeCoverage
 from telemetry.services.turns.events import ShownEvent
 
 NOTHING: Final = "–"
-OUTCOMES: Final = {"completed": "completed", "failed": "failed", "timeout": "timed out"}
+OUTCOMES: Final = {
+    "completed": gettext_lazy("completed"),
+    "failed": gettext_lazy("failed"),
+    "timeout": gettext_lazy("timed out"),
+}
+GATHERED: Final = {OTHERS: gettext_lazy("All others"), FURTHER: gettext_lazy("… further spokes")}
+"""What the report calls what it gathers beyond its longest lists."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,7 +71,7 @@ def report_view(report: CoverageReport, state: CoverageState, requests_page: str
 
     placed = chart.pareto(
         [
-            chart.Share(bar.label, f"{bar.fallback_count:,} · {percent(bar.share)}", bar.share, bar.cumulative)
+            chart.Share(_label(bar), f"{whole(bar.fallback_count)} · {percent(bar.share)}", bar.share, bar.cumulative)
             for bar in report.pareto
         ]
     )
@@ -68,15 +79,17 @@ def report_view(report: CoverageReport, state: CoverageState, requests_page: str
     return {
         "report": report,
         "figures": _figures(report),
+        "hint": " ".join(_(said.text) % said.values for said in report.hint),
         "next_spoke": _next_spoke(report),
-        "window_words": f"{_day(report.window[0])} to {_day(report.window[1])} (UTC).",
+        "window_words": _("%(first)s to %(last)s (UTC).")
+        % {"first": _day(report.window[0]), "last": _day(report.window[1])},
         "chart": placed,
         "bars": list(zip(bars, placed.rows, strict=True)),
         "told": _told(report.pareto),
         "groups": [_group(one, address(one.key)) for one in report.clusters],
         "more_groups": report.cluster_count - len(report.clusters),
         "failures": [
-            {"group": _group(one, address(one.key)), "missed": f"{one.missed_count:,}"} for one in report.top_failures
+            {"group": _group(one, address(one.key)), "missed": whole(one.missed_count)} for one in report.top_failures
         ],
         "spokes": [_spoke(name, one) for name, one in report.coverage_by_spoke.items()],
         **_trend(report),
@@ -93,11 +106,11 @@ def requests_view(rows: Sequence[ShownEvent], *, agents: Mapping[UUID, str], cur
     """
     return [
         {
-            "request": UNREADABLE if row.request is None else row.request,
-            "spoke": row.matched_spoke if row.matched_spoke is not None else UNREADABLE,
+            "request": _(UNREADABLE) if row.request is None else row.request,
+            "spoke": row.matched_spoke if row.matched_spoke is not None else _(UNREADABLE),
             "fallback": row.fallback,
-            "agent": agents.get(row.agent_id, NO_NAME) if row.agent_id else "you",
-            "outcome": OUTCOMES[row.outcome],
+            "agent": agents.get(row.agent_id, str(NO_NAME)) if row.agent_id else _("you"),
+            "outcome": str(OUTCOMES[row.outcome]),
             "took": _duration(row.duration_ms),
             "when": moment(row.occurred_at, current),
         }
@@ -107,14 +120,18 @@ def requests_view(rows: Sequence[ShownEvent], *, agents: Mapping[UUID, str], cur
 
 def percent(part: float) -> str:
     """Write a part of one as percent, with a decimal where it is small."""
-    return f"{100 * part:.1f} %" if 0 < part < 0.1 else f"{100 * part:.0f} %"
+    return local(f"{100 * part:.1f} %") if 0 < part < 0.1 else local(f"{100 * part:.0f} %")
+
+
+def _part(count: int, share: float) -> str:
+    return f"{whole(count)} ({percent(share)})"
 
 
 def _figures(report: CoverageReport) -> list[tuple[str, str]]:
     return [
-        ("turns", f"{report.total_turns:,}"),
-        ("no spoke fitted", percent(report.fallback_rate)),
-        ("failed or timed out", percent(report.failure_rate)),
+        (_("turns"), whole(report.total_turns)),
+        (_("no spoke fitted"), percent(report.fallback_rate)),
+        (_("failed or timed out"), percent(report.failure_rate)),
     ]
 
 
@@ -122,20 +139,31 @@ def _next_spoke(report: CoverageReport) -> str:
     gain = report.next_spoke
     if gain is None:
         return ""
-    times = "1 fallback" if gain.covers == 1 else f"{gain.covers:,} fallbacks"
+    said = ngettext(
+        "One more spoke, for requests like “%(label)s”, would cover %(count)s fallback and leave a fallback rate of "
+        "%(left)s.",
+        "One more spoke, for requests like “%(label)s”, would cover %(count)s fallbacks and leave a fallback rate of "
+        "%(left)s.",
+        gain.covers,
+    )
     left = percent(gain.fallback_rate_after)
-    return f"One more spoke, for requests like “{gain.label}”, would cover {times} and leave a fallback rate of {left}."
+    return said % {"label": gain.label, "count": whole(gain.covers), "left": left}
+
+
+def _label(bar: Bar) -> str:
+    # Only what is no cluster has no key: a request may read like our own words.
+    return bar.label if bar.key else str(GATHERED.get(bar.label, bar.label))
 
 
 def _bar(bar: Bar, cluster: Cluster | None, address: str) -> BarView:
     return BarView(
-        label=bar.label,
+        label=_label(bar),
         address=address,
-        fallbacks=f"{bar.fallback_count:,}",
+        fallbacks=whole(bar.fallback_count),
         share=percent(bar.share),
         cumulative=percent(bar.cumulative),
-        turns=f"{bar.count:,}",
-        failed="" if cluster is None else f"{cluster.failure_count:,}",
+        turns=whole(bar.count),
+        failed="" if cluster is None else whole(cluster.failure_count),
     )
 
 
@@ -144,19 +172,19 @@ def _group(cluster: Cluster, address: str) -> GroupView:
         label=cluster.label,
         address=address,
         spokes=", ".join(cluster.matched_spokes),
-        turns=f"{cluster.count:,}",
-        fallback=f"{cluster.fallback_count:,} ({percent(cluster.fallback_rate)})",
-        failed=f"{cluster.failure_count:,} ({percent(cluster.failure_rate)})",
+        turns=whole(cluster.count),
+        fallback=_part(cluster.fallback_count, cluster.fallback_rate),
+        failed=_part(cluster.failure_count, cluster.failure_rate),
     )
 
 
 def _spoke(name: str, spoke: SpokeCoverage) -> dict[str, Any]:
     return {
-        "name": name,
+        "name": str(GATHERED[FURTHER]) if name == FURTHER else name,
         "is_fallback": spoke.is_fallback,
-        "turns": f"{spoke.count:,}",
+        "turns": whole(spoke.count),
         "share": percent(spoke.share),
-        "failed": f"{spoke.failure_count:,} ({percent(spoke.failure_rate)})",
+        "failed": _part(spoke.failure_count, spoke.failure_rate),
     }
 
 
@@ -165,27 +193,30 @@ def _told(bars: Sequence[Bar]) -> str:
     if not bars:
         return ""
     few = next((at for at, bar in enumerate(bars, 1) if bar.cumulative >= chart.VITAL), len(bars))
-    groups = "The largest group makes" if few == 1 else f"The {few} largest groups make"
-    part = percent(bars[few - 1].cumulative)
-    return f"{groups} up {part} of all turns that no spoke fitted. The same as a table follows."
+    said = ngettext(
+        "The largest group makes up %(part)s of all turns that no spoke fitted. The same as a table follows.",
+        "The %(few)d largest groups make up %(part)s of all turns that no spoke fitted. The same as a table follows.",
+        few,
+    )
+    return said % {"few": few, "part": percent(bars[few - 1].cumulative)}
 
 
 def _trend(report: CoverageReport) -> dict[str, Any]:
-    days = [(f"{one.day:%d %b}", one.fallback_rate if one.turns else None) for one in report.trend]
+    days = [(date_format(one.day, "d M"), one.fallback_rate if one.turns else None) for one in report.trend]
     rates = [rate for _, rate in days if rate is not None]
-    told = (
-        f"From {percent(rates[0])} on the first day with turns to {percent(rates[-1])} on the last; "
-        f"{percent(max(rates))} at most. "
-        "The same as a table follows."
-        if rates
-        else ""
-    )
+    told = ""
+    if rates:
+        said = _(
+            "From %(first)s on the first day with turns to %(last)s on the last; %(most)s at most. "
+            "The same as a table follows."
+        )
+        told = said % {"first": percent(rates[0]), "last": percent(rates[-1]), "most": percent(max(rates))}
     rows = [
         {
-            "day": f"{one.day:%d %B %Y}",
-            "turns": f"{one.turns:,}",
-            "fallbacks": f"{one.fallbacks:,}",
-            "rate": percent(one.fallback_rate) if one.turns else "no turns",
+            "day": date_format(one.day, "d F Y"),
+            "turns": whole(one.turns),
+            "fallbacks": whole(one.fallbacks),
+            "rate": percent(one.fallback_rate) if one.turns else _("no turns"),
         }
         for one in report.trend
     ]
@@ -199,8 +230,8 @@ def _duration(milliseconds: int) -> str:
     if milliseconds < 1000:
         return f"{milliseconds} ms"
     seconds = milliseconds / 1000
-    return f"{seconds:.1f} s" if seconds < 60 else f"{seconds / 60:,.1f} min"
+    return local(f"{seconds:.1f} s") if seconds < 60 else local(f"{seconds / 60:,.1f} min")
 
 
 def _day(at: datetime) -> str:
-    return f"{at:%d %B %Y}"
+    return date_format(at, "d F Y")

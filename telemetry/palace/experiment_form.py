@@ -7,35 +7,37 @@ from typing import Any, Final
 from uuid import UUID
 
 from django import forms
+from django.utils.text import format_lazy
+from django.utils.translation import gettext_lazy as _
 
 from memory.palace.forms import PlainLine
 from memory.palace.recall_state import PROFILE_MEANINGS
 from telemetry.services.recalls.experiments import LONGEST_LABEL, ExperimentDraft
 
-PROFILES: Final = [(name, f"{name}: {meaning}") for name, meaning in PROFILE_MEANINGS.items()]
+PROFILES: Final = [(name, format_lazy("{}: {}", name, meaning)) for name, meaning in PROFILE_MEANINGS.items()]
 
 
 class ExperimentForm(forms.Form):
     """What is compared, and on how many and which agents."""
 
     label = PlainLine(
-        label="What it is called",
+        label=_("What it is called"),
         required=False,
         widget=forms.TextInput(attrs={"autocomplete": "off", "maxlength": LONGEST_LABEL}),
     )
-    control = forms.ChoiceField(label="Compare", choices=PROFILES)
-    variant = forms.ChoiceField(label="with", choices=PROFILES)
+    control = forms.ChoiceField(label=_("Compare"), choices=PROFILES)
+    variant = forms.ChoiceField(label=_("with"), choices=PROFILES)
     share = forms.IntegerField(
-        label="Percent of the agents that try the second",
+        label=_("Percent of the agents that try the second"),
         min_value=0,
         max_value=100,
-        error_messages=dict.fromkeys(("invalid", "min_value", "max_value"), "This is a whole number from 0 to 100."),
+        error_messages=dict.fromkeys(("invalid", "min_value", "max_value"), _("This is a whole number from 0 to 100.")),
     )
     agents = forms.MultipleChoiceField(
-        label="Agents that try the second in any case",
+        label=_("Agents that try the second in any case"),
         required=False,
-        widget=forms.SelectMultiple(attrs={"size": 4}),
-        help_text="None has to be chosen. With 0 percent only these try it.",
+        widget=forms.SelectMultiple(attrs={"size": 4, "dir": "auto"}),
+        help_text=_("None has to be chosen. With 0 percent only these try it."),
     )
 
     def __init__(self, data: Any = None, *, agents: Sequence[tuple[UUID, str]]) -> None:

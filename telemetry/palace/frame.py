@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, Final
 
 from django.http import HttpRequest
 
+from memory.palace.notices import notices
 from memory.palace.surroundings import surroundings
 from memory.services.actors import Actor
 from telemetry.palace.tabs import TABS
@@ -30,8 +32,12 @@ class Frame:
 
 
 def frame(request: HttpRequest, actor: Actor) -> dict[str, Any]:
-    """Give what the palace's frame of a telemetry page shows: that of every page, the tabs, and test mode."""
-    return {"tabs": TABS, "test_mode": test_mode(actor=actor), **surroundings(request, actor)}
+    """Give what the palace's frame of a telemetry page shows: that of every page, the tabs, and test mode.
+
+    These pages say of test mode in a part of their own, which is replaced with what changes.
+    """
+    others = partial(notices, actor, without=frozenset({"test-mode"}))
+    return {**surroundings(request, actor), "tabs": TABS, "test_mode": test_mode(actor=actor), "notices": others}
 
 
 PALACE: Final = Frame("telemetry/base.html", "telemetry", frame)

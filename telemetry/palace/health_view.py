@@ -3,20 +3,54 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import Any, Final
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any, Final
 
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
+
+from memory.palace.numbers import local, whole
+from memory.palace.sentences import said
 from memory.services.findings import Finding, Status
 from memory.services.health import state_of
 from telemetry.services.score_card import ScoreCard
 
-SENTENCES: Final[dict[Status, str]] = {
-    "ok": "Everything works.",
-    "degraded": "Loci works, with less than all of its parts.",
-    "failing": "Something that requests need does not work.",
+if TYPE_CHECKING:
+    from django_stubs_ext import StrOrPromise
+
+SENTENCES: Final[dict[Status, StrOrPromise]] = {
+    "ok": gettext_lazy("Everything works."),
+    "degraded": gettext_lazy("Loci works, with less than all of its parts."),
+    "failing": gettext_lazy("Something that requests need does not work."),
 }
 NOTICES: Final[dict[Status, str]] = {"ok": "success", "degraded": "warning", "failing": "error"}
-WORDS: Final[dict[Status, str]] = {"ok": "works", "degraded": "works with less", "failing": "does not work"}
+WORDS: Final[dict[Status, StrOrPromise]] = {
+    "ok": gettext_lazy("works"),
+    "degraded": gettext_lazy("works with less"),
+    "failing": gettext_lazy("does not work"),
+}
+NAMES: Final[dict[str, StrOrPromise]] = {
+    "budgets": gettext_lazy("Budgets"),
+    "consolidation": gettext_lazy("Consolidation"),
+    "database": gettext_lazy("Database"),
+    "disk": gettext_lazy("Disk"),
+    "embedder": gettext_lazy("Embedder"),
+    "key database": gettext_lazy("Key database"),
+    "key modes": gettext_lazy("Key modes"),
+    "key places": gettext_lazy("Key places"),
+    "keys": gettext_lazy("Keys"),
+    "language model": gettext_lazy("Language model"),
+    "live": gettext_lazy("Live"),
+    "memory": gettext_lazy("Memory"),
+    "queue": gettext_lazy("Queue"),
+    "reranker": gettext_lazy("Reranker"),
+    "role": gettext_lazy("Role"),
+    "schema": gettext_lazy("Schema"),
+    "turn events": gettext_lazy("Turn events"),
+    "vectors": gettext_lazy("Vectors"),
+    "worker": gettext_lazy("Worker"),
+}
+"""What checks are called; an app's own is called what it says."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,18 +73,18 @@ def installation_view(findings: Sequence[Finding], *, staff: bool) -> dict[str, 
     order: tuple[Status, ...] = ("failing", "degraded", "ok")
     rows = [
         CheckRow(
-            found.name.capitalize(),
+            str(NAMES.get(found.name) or found.name.capitalize()),
             found.status,
-            WORDS[found.status],
-            found.detail if staff else "",
-            found.remedy if staff and found.status != "ok" else "",
+            str(WORDS[found.status]),
+            said(found.detail) if staff else "",
+            said(found.remedy) if staff and found.status != "ok" else "",
         )
         for found in sorted(findings, key=lambda one: order.index(one.status))
     ]
     return {
         "state": state,
         "notice": NOTICES[state],
-        "sentence": SENTENCES[state],
+        "sentence": str(SENTENCES[state]),
         "checks": rows,
         "well": sum(found.status == "ok" for found in findings),
         "remedies": any(row.remedy for row in rows),
@@ -63,30 +97,42 @@ def score_view(card: ScoreCard) -> dict[str, Any]:
     return {
         "score": card.score,
         "empty": not standing.memories and not standing.entities,
-        "deductions": card.deductions,
+        "deductions": [replace(one, meaning=_(one.meaning), remedy=_(one.remedy)) for one in card.deductions],
         "numbers": [
-            ("Memories", f"{standing.memories:,}"),
-            ("Active", f"{standing.active:,}"),
-            ("Stale", f"{standing.stale:,}"),
-            ("Left by time, on average", f"{standing.average_decay:.0%}"),
-            ("Ever recalled", f"{standing.used:,}"),
-            ("Entities", f"{standing.entities:,}"),
-            ("Without a relation", f"{standing.unrelated_entities:,}"),
-            ("Relations", f"{standing.relations:,}"),
+            (_("Memories"), whole(standing.memories)),
+            (_("Active"), whole(standing.active)),
+            (_("Stale"), whole(standing.stale)),
+            (_("Left by time, on average"), local(f"{standing.average_decay:.0%}")),
+            (_("Ever recalled"), whole(standing.used)),
+            (_("Entities"), whole(standing.entities)),
+            (_("Without a relation"), whole(standing.unrelated_entities)),
+            (_("Relations"), whole(standing.relations)),
         ],
         "backlog": [
-            ("Reviews that wait for you", f"{backlog.reviews:,}", "Doubts of consolidation, for a person to decide."),
-            ("Contradictions not decided", f"{backlog.contradictions:,}", "Two memories that cannot both hold."),
-            ("Not drawn from yet", f"{backlog.unextracted:,}", "Consolidation takes them in its next runs."),
             (
-                "Without a vector",
-                f"{backlog.without_vector:,} ({backlog.without_vector_share:.0%})",
-                "They are found by words only.",
+                _("Reviews that wait for you"),
+                whole(backlog.reviews),
+                _("Doubts of consolidation, for a person to decide."),
             ),
             (
-                "Of low confidence",
-                f"{backlog.low_confidence:,} ({backlog.low_confidence_share:.0%})",
-                "Loci is less than half sure of them.",
+                _("Contradictions not decided"),
+                whole(backlog.contradictions),
+                _("Two memories that cannot both hold."),
+            ),
+            (
+                _("Not drawn from yet"),
+                whole(backlog.unextracted),
+                _("Consolidation takes them in its next runs."),
+            ),
+            (
+                _("Without a vector"),
+                local(f"{backlog.without_vector:,} ({backlog.without_vector_share:.0%})"),
+                _("They are found by words only."),
+            ),
+            (
+                _("Of low confidence"),
+                local(f"{backlog.low_confidence:,} ({backlog.low_confidence_share:.0%})"),
+                _("Loci is less than half sure of them."),
             ),
         ],
     }

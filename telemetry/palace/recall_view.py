@@ -8,11 +8,13 @@ from datetime import datetime
 from typing import Final
 from uuid import UUID
 
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy, ngettext
+
 from memory.palace.dates import Moment, moment
-from memory.services.legible import UNREADABLE, legible
-from telemetry.models import RecallExperiment, TunerChange
+from memory.palace.numbers import local
+from telemetry.models import TunerChange
 from telemetry.quality.drift import Drift
-from telemetry.services.recalls.experiment_results import HIGHER, LOWER, TOO_FEW, UNCLEAR, Difference, ExperimentResults
 from telemetry.services.recalls.report import Bucket, RecallReport, SlowRecall
 from telemetry.services.recalls.summary import Rate, Summary
 
@@ -20,16 +22,14 @@ HEIGHT: Final = 120
 FOOT: Final = 20
 SHOWN_STAGES: Final = 4
 NOTHING: Final = "–"
-MEASURES: Final = {
-    "found": "recalls that found something",
-    "helpful": "recalls that helped",
-    "ndcg": "order of the hits (NDCG)",
-    "p50_ms": "median time",
-    "p95_ms": "time of the slowest 5 %",
+VERDICTS: Final = {
+    "none": gettext_lazy("Scores are distributed as they were"),
+    "small": gettext_lazy("Scores have moved a little"),
+    "large": gettext_lazy("Scores have moved much: look for another model, other texts or other questions"),
 }
 REASONS: Final = {
-    "quality.low": "quality was low, so more is let in",
-    "quality.high": "quality was high, so less is let in",
+    "quality.low": gettext_lazy("quality was low, so more is let in"),
+    "quality.high": gettext_lazy("quality was high, so less is let in"),
 }
 
 
@@ -81,66 +81,49 @@ class ChangeRow:
     undone: Moment | None
 
 
-@dataclass(frozen=True, slots=True)
-class ExperimentRow:
-    """An experiment in the list of all; `shown` is the one whose results stand above."""
-
-    id: UUID
-    label: str
-    profiles: str
-    began: Moment
-    ended: Moment | None
-    shown: bool
-
-
-@dataclass(frozen=True, slots=True)
-class DifferenceRow:
-    """What a variant does otherwise, in one measure."""
-
-    measure: str
-    value: str
-    interval: str
-    words: str
-
-
 def figures(report: RecallReport) -> list[tuple[str, str]]:
     """Give the key figures with their names."""
     found = report.summary
     return [
-        ("Recalls", str(found.recalls)),
-        ("Found something", percent(found.found.share)),
-        ("Showed nothing", percent(found.nothing / found.looked if found.looked else None)),
-        ("Helped", percent(found.helpful.share)),
-        ("Order (NDCG)", decimal(found.ndcg)),
-        ("Median time", milliseconds(found.p50_ms)),
-        ("95 % within", milliseconds(found.p95_ms)),
-        ("99 % within", milliseconds(found.p99_ms)),
+        (_("Recalls"), str(found.recalls)),
+        (_("Found something"), percent(found.found.share)),
+        (_("Showed nothing"), percent(found.nothing / found.looked if found.looked else None)),
+        (_("Helped"), percent(found.helpful.share)),
+        (_("Order (NDCG)"), decimal(found.ndcg)),
+        (_("Median time"), milliseconds(found.p50_ms)),
+        (_("95 % within"), milliseconds(found.p95_ms)),
+        (_("99 % within"), milliseconds(found.p99_ms)),
     ]
 
 
 def helpful_words(rate: Rate) -> str:
     """Say how sure the share of recalls that helped is."""
     if rate.share is None:
-        return "Nothing was said yet about whether recalls helped. Say it beside the hits of a search."
-    return (
-        f"{rate.count} of {rate.of} recalls of which something was said have helped: between {percent(rate.low)} and "
-        f"{percent(rate.high)}, with 95 % certainty."
+        return _("Nothing was said yet about whether recalls helped. Say it beside the hits of a search.")
+    said = _(
+        "%(count)d of %(of)d recalls of which something was said have helped: between %(low)s and %(high)s, "
+        "with 95 %% certainty."
     )
+    return said % {"count": rate.count, "of": rate.of, "low": percent(rate.low), "high": percent(rate.high)}
 
 
 def drift_words(drift: Drift, days: int) -> str:
     """Say whether scores have moved."""
-    before = "the day before" if days == 1 else f"the {days} days before"
+    before = ngettext("the day before", "the %(days)d days before", days) % {"days": days}
     if drift.index is None or drift.mean is None or drift.mean_before is None:
-        return f"There are too few recalls, here or in {before}, to tell whether scores have moved."
-    means = f"The best hit of a recall has a relevance of {decimal(drift.mean)} on average"
-    compared = f"it was {decimal(drift.mean_before)} in {before}"
-    verdict = {
-        "none": "Scores are distributed as they were",
-        "small": "Scores have moved a little",
-        "large": "Scores have moved much: look for another model, other texts or other questions",
-    }[drift.verdict]
-    return f"{verdict} (stability index {decimal(drift.index)}). {means}, {compared}."
+        said = _("There are too few recalls, here or in %(before)s, to tell whether scores have moved.")
+        return said % {"before": before}
+    said = _(
+        "%(verdict)s (stability index %(index)s). The best hit of a recall has a relevance of %(mean)s on average, "
+        "it was %(mean_before)s in %(before)s."
+    )
+    return said % {
+        "verdict": VERDICTS[drift.verdict],
+        "index": decimal(drift.index),
+        "mean": decimal(drift.mean),
+        "mean_before": decimal(drift.mean_before),
+        "before": before,
+    }
 
 
 def columns(buckets: Sequence[Bucket]) -> list[Column]:
@@ -157,21 +140,34 @@ def columns(buckets: Sequence[Bucket]) -> list[Column]:
                 width=f"{step * 0.8:.2f}%",
                 y=round(room - height, 1),
                 height=height,
-                label="longer" if bucket.up_to is None else f"to {seconds(bucket.up_to)}",
+                label=_("longer") if bucket.up_to is None else _("to %(time)s") % {"time": seconds(bucket.up_to)},
                 count=bucket.count,
             )
         )
     return placed
 
 
+def summary_row(name: str, found: Summary) -> SummaryRow:
+    """Make a row of figures."""
+    return SummaryRow(
+        name=name,
+        recalls=found.recalls,
+        found=percent(found.found.share),
+        helpful=percent(found.helpful.share),
+        ndcg=decimal(found.ndcg),
+        p50=milliseconds(found.p50_ms),
+        p95=milliseconds(found.p95_ms),
+    )
+
+
 def profile_rows(profiles: Mapping[str, Summary]) -> list[SummaryRow]:
     """Make the table of profiles."""
-    return [_summary_row(name, found) for name, found in profiles.items()]
+    return [summary_row(name, found) for name, found in profiles.items()]
 
 
 def agent_rows(agents: Mapping[UUID | None, Summary], names: Mapping[UUID, str], no_name: str) -> list[SummaryRow]:
     """Make the table of agents."""
-    return [_summary_row(who(agent, names, no_name), found) for agent, found in agents.items()]
+    return [summary_row(who(agent, names, no_name), found) for agent, found in agents.items()]
 
 
 def slow_rows(slow: Sequence[SlowRecall], names: Mapping[UUID, str], no_name: str, current: datetime) -> list[SlowRow]:
@@ -198,49 +194,17 @@ def change_rows(changes: Sequence[TunerChange], current: datetime) -> list[Chang
             id=one.pk,
             at=moment(one.created_at, current),
             what=f"{decimal(one.before)} → {decimal(one.after)}",
-            why=f"{REASONS[one.reason]} (NDCG {decimal(one.ndcg)} over {one.recalls} context blocks)",
+            why=_("%(reason)s (NDCG %(ndcg)s over %(count)d context blocks)")
+            % {"reason": REASONS[one.reason], "ndcg": decimal(one.ndcg), "count": one.recalls},
             undone=moment(one.undone_at, current) if one.undone_at else None,
         )
         for one in changes
     ]
 
 
-def experiment_label(experiment: RecallExperiment) -> str:
-    """Give what an experiment is called, as it is shown."""
-    return legible(experiment, "label") or UNREADABLE
-
-
-def experiment_rows(experiments: Sequence[RecallExperiment], shown: UUID, current: datetime) -> list[ExperimentRow]:
-    """Make the list of experiments."""
-    return [
-        ExperimentRow(
-            id=one.pk,
-            label=experiment_label(one),
-            profiles=f"{one.control} with {one.variant}",
-            began=moment(one.started_at, current),
-            ended=moment(one.ended_at, current) if one.ended_at else None,
-            shown=one.pk == shown,
-        )
-        for one in experiments
-    ]
-
-
-def difference_rows(results: ExperimentResults) -> list[DifferenceRow]:
-    """Make the table of what the variant does otherwise."""
-    return [_difference_row(name, one) for name, one in results.differences.items()]
-
-
-def arm_rows(results: ExperimentResults) -> list[SummaryRow]:
-    """Make the table of both arms."""
-    return [
-        _summary_row(f"{name}: {arm.profile}, {arm.agents} {'agent' if arm.agents == 1 else 'agents'}", arm.summary)
-        for name, arm in (("control", results.control), ("variant", results.variant))
-    ]
-
-
 def who(agent: UUID | None, names: Mapping[UUID, str], no_name: str) -> str:
     """Name who asked."""
-    return "you" if agent is None else names.get(agent, no_name)
+    return _("you") if agent is None else names.get(agent, no_name)
 
 
 def percent(share: float | None) -> str:
@@ -250,7 +214,7 @@ def percent(share: float | None) -> str:
 
 def decimal(value: float | None) -> str:
     """Write a number with two places."""
-    return NOTHING if value is None else f"{value:.2f}"
+    return NOTHING if value is None else local(f"{value:.2f}")
 
 
 def milliseconds(value: float | None) -> str:
@@ -260,32 +224,4 @@ def milliseconds(value: float | None) -> str:
 
 def seconds(value: float) -> str:
     """Write a time given in seconds."""
-    return f"{value * 1000:.3g} ms" if value < 1 else f"{value:.3g} s"
-
-
-def _summary_row(name: str, found: Summary) -> SummaryRow:
-    return SummaryRow(
-        name=name,
-        recalls=found.recalls,
-        found=percent(found.found.share),
-        helpful=percent(found.helpful.share),
-        ndcg=decimal(found.ndcg),
-        p50=milliseconds(found.p50_ms),
-        p95=milliseconds(found.p95_ms),
-    )
-
-
-def _difference_row(name: str, one: Difference) -> DifferenceRow:
-    def written(value: float) -> str:
-        if name.endswith("_ms"):
-            return f"{value:+.3g} ms"
-        return f"{value:+.2f}" if name == "ndcg" else f"{value * 100:+.0f} points"
-
-    known = one.low is not None and one.high is not None
-    words = {HIGHER: "higher", LOWER: "lower", TOO_FEW: "too few agents to tell", UNCLEAR: "no clear difference"}
-    return DifferenceRow(
-        measure=MEASURES[name],
-        value=NOTHING if one.value is None else written(one.value),
-        interval=f"{written(one.low)} to {written(one.high)}" if known else NOTHING,  # type: ignore[arg-type]
-        words=words[one.verdict],
-    )
+    return local(f"{value * 1000:.3g} ms") if value < 1 else local(f"{value:.3g} s")

@@ -3,7 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Final
+from typing import TYPE_CHECKING, Final
+
+from django.utils.translation import gettext_lazy as _
+
+if TYPE_CHECKING:
+    from django_stubs_ext import StrOrPromise
 
 
 @dataclass(frozen=True, slots=True)
@@ -16,18 +21,18 @@ class Tab:
         further: names of other pages that are reached from it.
     """
 
-    label: str
+    label: StrOrPromise
     page: str
     further: frozenset[str] = frozenset()
 
 
 TABS: Final[tuple[Tab, ...]] = (
-    Tab("Coverage", "telemetry:coverage", frozenset({"telemetry:requests", "telemetry:test-mode"})),
+    Tab(_("Coverage"), "telemetry:coverage", frozenset({"telemetry:requests", "telemetry:test-mode"})),
     Tab(
-        "Recall",
+        _("Recall"),
         "telemetry:recall",
         frozenset({"telemetry:explain-recall", "telemetry:feedback", "telemetry:start-experiment"}),
     ),
-    Tab("Costs", "telemetry:costs", frozenset({"telemetry:save-budget"})),
-    Tab("Health", "telemetry:health"),
+    Tab(_("Costs"), "telemetry:costs", frozenset({"telemetry:save-budget"})),
+    Tab(_("Health"), "telemetry:health"),
 )

@@ -6,6 +6,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Final
 
+from django.utils.translation import gettext_noop
+
 FULL: Final = 100
 ACTIVE_ABOVE: Final = 0.5
 """Share that time has left of a memory, above which it counts as active."""
@@ -88,8 +90,8 @@ _RULES: Final = (
         Deduction(
             "memories.all_stale",
             25,
-            "Every memory has faded: none was stored or recalled for a long time.",
-            "See whether agents still store and recall: their keys, and Health for the worker.",
+            gettext_noop("Every memory has faded: none was stored or recalled for a long time."),
+            gettext_noop("See whether agents still store and recall: their keys, and Health for the worker."),
         ),
         _all_stale,
     ),
@@ -97,8 +99,8 @@ _RULES: Final = (
         Deduction(
             "memories.mostly_stale",
             10,
-            "More than half of the memories have faded and are not used.",
-            "Let consolidation run, or choose a retention policy that archives what has faded.",
+            gettext_noop("More than half of the memories have faded and are not used."),
+            gettext_noop("Let consolidation run, or choose a retention policy that archives what has faded."),
         ),
         lambda one: not _all_stale(one) and 2 * one.stale > one.memories,
     ),
@@ -106,8 +108,8 @@ _RULES: Final = (
         Deduction(
             "memories.faded",
             8,
-            "On average, time has left less than three tenths of a memory.",
-            "Recall what matters, raise its importance, or choose a policy with a longer half-life.",
+            gettext_noop("On average, time has left less than three tenths of a memory."),
+            gettext_noop("Recall what matters, raise its importance, or choose a policy with a longer half-life."),
         ),
         lambda one: one.memories > FEW and one.average_decay < FADED_BELOW,
     ),
@@ -115,8 +117,8 @@ _RULES: Final = (
         Deduction(
             "memories.seldom_used",
             3,
-            "Fewer than one memory in ten was ever recalled.",
-            "Let agents ask for context before they answer, and look at how recall does in use.",
+            gettext_noop("Fewer than one memory in ten was ever recalled."),
+            gettext_noop("Let agents ask for context before they answer, and look at how recall does in use."),
         ),
         lambda one: one.memories > FEW and one.used < SELDOM_USED_BELOW * one.memories,
     ),
@@ -124,8 +126,8 @@ _RULES: Final = (
         Deduction(
             "graph.unrelated",
             10,
-            "There are entities, and nothing is known of how they relate.",
-            "Let consolidation run with a language model, or state relations.",
+            gettext_noop("There are entities, and nothing is known of how they relate."),
+            gettext_noop("Let consolidation run with a language model, or state relations."),
         ),
         lambda one: one.entities > 0 and one.relations == 0,
     ),
@@ -133,8 +135,8 @@ _RULES: Final = (
         Deduction(
             "graph.many_entities",
             5,
-            "There are more than a hundred entities, among which the same thing often stands twice.",
-            "Look through the duplicates of the graph and merge them.",
+            gettext_noop("There are more than a hundred entities, among which the same thing often stands twice."),
+            gettext_noop("Look through the duplicates of the graph and merge them."),
         ),
         lambda one: one.entities > MANY_ENTITIES,
     ),
@@ -142,8 +144,8 @@ _RULES: Final = (
         Deduction(
             "reflections.unsure",
             8,
-            "Reflections are unsure on average: what was drawn from episodes has little to stand on.",
-            "Review what waits; reflections that nothing confirms fade by themselves.",
+            gettext_noop("Reflections are unsure on average: what was drawn from episodes has little to stand on."),
+            gettext_noop("Review what waits; reflections that nothing confirms fade by themselves."),
         ),
         lambda one: one.reflections > 0 and one.reflection_confidence < UNSURE_BELOW,
     ),

@@ -12,16 +12,19 @@ from typing import Any
 import pytest
 from django.test import Client
 from playwright.sync_api import Browser, BrowserContext, ConsoleMessage, Page, Request
+from pytest_django.plugin import DjangoDbBlocker
 
 from memory.models import Owner
 from memory.services.actors import Actor
 from tests.browser.furniture import furnish
+from tests.browser.looking import SIZES
 from tests.live_server import serving
 
 # Playwright's loop runs in this thread, and Django would refuse the database beside it. This process runs nothing else.
 os.environ["DJANGO_ALLOW_ASYNC_UNSAFE"] = "1"
 
-CHROMIUM = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
+# The shell first: it draws no window of a browser round each page, which takes longer than most tests do.
+CHROMIUM = ("chromium-headless-shell", "chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
 QUIET = [
     "--no-sandbox",
     "--disable-background-networking",
@@ -31,6 +34,9 @@ QUIET = [
     "--no-first-run",
 ]
 WAIT_MS = 10_000
+# What htmx says of a request that a newer one of the same field replaced, as the page asks it to. Of one that failed it
+# says `htmx:sendError` or `htmx:timeout` as well.
+REPLACED = ("htmx:afterRequest", "htmx:sendAbort")
 # Longer than every delay after which a field sends what was typed.
 QUIET_S = 0.4
 
@@ -49,9 +55,12 @@ def browser_type_launch_args(browser_type_launch_args: dict[str, Any]) -> dict[s
 
 
 @pytest.fixture(scope="session")
-def base_url(django_db_setup: None) -> Iterator[str]:
-    """Run the web server on a free port and give its address."""
-    with serving() as address:
+def base_url(django_db_setup: None, django_db_blocker: DjangoDbBlocker) -> Iterator[str]:
+    """Run the web server on a free port and give its address.
+
+    It may use the database between tests, too: what a page has asked for may be under way as a test ends.
+    """
+    with django_db_blocker.unblock(), serving() as address:
         yield f"http://{address}"
 
 
@@ -91,7 +100,7 @@ class Watch:
         self.last_sign = time.monotonic()
 
     def _console(self, message: ConsoleMessage) -> None:
-        if message.type in ("error", "warning"):
+        if message.type in ("error", "warning") and not message.text.startswith(REPLACED):
             self.complaints.append(f"{message.type}: {message.text}")
 
 
@@ -135,3 +144,30 @@ def furnished(alice: Actor, make_agent: Callable[..., Any]) -> dict[str, str]:
     """A palace with something in every room; gives the ids of a few memories by name."""
     agent, _ = make_agent(alice, "scribe")
     return furnish(alice, agent)
+
+
+@pytest.fixture(params=["light", "dark"])
+def scheme(request: pytest.FixtureRequest) -> str:
+    return str(request.param)
+
+
+@pytest.fixture(params=list(SIZES))
+def size(request: pytest.FixtureRequest) -> str:
+    return str(request.param)
+
+
+@pytest.fixture
+def visitor(browser: Browser, alice: Actor, base_url: str, scheme: str, size: str, watch: Watch) -> Iterator[Page]:
+    context = browser.new_context(
+        base_url=base_url,
+        viewport=SIZES[size],  # type: ignore[arg-type]
+        color_scheme=scheme,  # type: ignore[arg-type]
+        reduced_motion="reduce",
+        has_touch=size == "narrow",
+    )
+    log_in(context, alice, base_url)
+    page = context.new_page()
+    page.set_default_timeout(WAIT_MS)
+    watch.listen(page)
+    yield page
+    context.close()

@@ -14,9 +14,6 @@ from memory.services.logins import set_password
 
 WATCH = """async () => {
   const { watch } = await import("/static/palace/live.js");
-  const state = document.createElement("p");
-  state.dataset.liveState = "";
-  document.body.append(state);
   window.heard = [];
   window.stop = watch("coverage", (change) => window.heard.push(change));
 }"""
@@ -51,8 +48,11 @@ def test_a_page_hears_at_once(palace: Page, alice: Actor, base_url: str) -> None
     announce_change(alice.owner_id, "coverage", "", 5)
     assert heard(palace, 2) == [ANYTHING, {"sort": "coverage", "id": "", "version": 5}]
     palace.evaluate("window.stop()")
+    announce_change(alice.owner_id, "coverage", "", 6)
     palace.wait_for_timeout(100)
-    assert len(open_sockets) == 0
+    assert len(heard(palace, 2)) == 2
+    # The frame of the page listens on.
+    assert len(open_sockets) == 1
 
 
 def test_a_page_in_the_background_lets_go_and_looks_when_it_is_back(palace: Page, alice: Actor, base_url: str) -> None:

@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import replace
-from pathlib import Path
 from typing import Any
 from uuid import UUID
 
 import pytest
-from playwright.sync_api import Browser, Page
+from playwright.sync_api import Page
 
 from memory.models import User
 from memory.ports.recorder import model_called
@@ -20,70 +19,18 @@ from memory.services.clock import now
 from memory.services.retirement import delete_memory
 from telemetry.services.costs.budgets import BudgetDraft, set_budget
 from telemetry.services.recalls.experiments import ExperimentDraft, end_experiment, list_experiments, start_experiment
-from tests.browser.conftest import WAIT_MS, Watch, log_in
+from tests.browser.conftest import Watch
+from tests.browser.looking import VENDOR, look
 from tests.integration.telemetry.providers import PRICES
 from tests.integration.telemetry.recalls import ask, context, fill, observe
 from tests.integration.telemetry.telling import tell, tell_a_week
 from tests.integration.telemetry.test_usage import call_for
-
-VENDOR = Path(__file__).parent / "vendor"
-PICTURES = Path(__file__).parent / "pictures"
-SIZES = {"wide": {"width": 1280, "height": 860}, "narrow": {"width": 360, "height": 780}}
-GRAVE = {"serious", "critical"}
 
 
 def test_the_vendored_files_are_the_ones_that_were_chosen() -> None:
     lock = json.loads((VENDOR / "vendor.lock.json").read_text())
     for name, digest in lock["axe-core"]["files"].items():
         assert hashlib.sha256((VENDOR / name).read_bytes()).hexdigest() == digest, name
-
-
-@pytest.fixture(params=["light", "dark"])
-def scheme(request: pytest.FixtureRequest) -> str:
-    return str(request.param)
-
-
-@pytest.fixture(params=list(SIZES))
-def size(request: pytest.FixtureRequest) -> str:
-    return str(request.param)
-
-
-@pytest.fixture
-def visitor(browser: Browser, alice: Actor, base_url: str, scheme: str, size: str, watch: Watch) -> Iterator[Page]:
-    context = browser.new_context(
-        base_url=base_url,
-        viewport=SIZES[size],  # type: ignore[arg-type]
-        color_scheme=scheme,  # type: ignore[arg-type]
-        reduced_motion="reduce",
-        has_touch=size == "narrow",
-    )
-    log_in(context, alice, base_url)
-    page = context.new_page()
-    page.set_default_timeout(WAIT_MS)
-    watch.listen(page)
-    yield page
-    context.close()
-
-
-def look(page: Page, name: str, *, scheme: str, size: str) -> None:
-    """Check a page that is open, and keep a picture of it."""
-    PICTURES.mkdir(exist_ok=True)
-    (PICTURES / ".gitignore").write_text("*\n")
-    page.screenshot(path=PICTURES / f"{name}-{size}-{scheme}.png", full_page=True)
-    assert page.evaluate("document.documentElement.scrollWidth") <= page.evaluate("window.innerWidth"), name
-    if (size, scheme) == ("narrow", "dark"):
-        # Its layout is looked at in light and its colours are looked at wide.
-        return
-    # Through the debugging protocol, which the page's content policy does not bind.
-    page.evaluate((VENDOR / "axe.min.js").read_text())
-    findings: list[dict[str, Any]] = page.evaluate("axe.run().then(found => found.violations)")
-    grave = [
-        f"{finding['id']}: {node['target']} {node['failureSummary']}"
-        for finding in findings
-        if finding["impact"] in GRAVE
-        for node in finding["nodes"]
-    ]
-    assert grave == [], name
 
 
 def test_every_page_with_something_in_it(
@@ -98,7 +45,7 @@ def test_every_page_with_something_in_it(
     visitor.get_by_text("explain").first.click()
     visitor.get_by_text("Tuning").click()
     look(visitor, "recall-explained", scheme=scheme, size=size)
-    visit("recall-nothing", "/?q=zebra&threshold=90&category=goal")
+    visit("recall-nothing", "/?q=zebra&threshold=90&f=category:goal")
     visit("recall-personal", "/?q=invoices+anna&profile=prax")
     visitor.get_by_role("button", name="Reveal the text").first.click()
     visitor.get_by_text("shown once, which was recorded").wait_for()
@@ -240,6 +187,7 @@ def test_twice_the_text_size_loses_nothing(visitor: Page, furnished: dict[str, s
         "Emulation.setDeviceMetricsOverride", {"width": 640, "height": 430, "deviceScaleFactor": 2, "mobile": False}
     )
     assert visitor.evaluate("document.documentElement.scrollWidth") <= visitor.evaluate("window.innerWidth")
+    visitor.get_by_text("Menu", exact=True).click()
     for name in ("Recall", "Log out alice"):
         assert visitor.get_by_role("button", name=name, exact=True).is_visible()
 

@@ -73,7 +73,7 @@ def test_window_and_agent_stand_in_the_address(palace: Page, alice: Actor, make_
     palace.get_by_role("link", name="7 days").click()
     expect(palace).to_have_url(re.compile(r"\?days=7$"))
     expect(table).not_to_contain_text("An old question")
-    palace.get_by_label("Agent").select_option("scribe")
+    palace.get_by_label("Agent", exact=True).select_option("scribe")
     palace.get_by_role("button", name="Show").click()
     expect(palace).to_have_url(re.compile(rf"days=7&agent={agent.agent_id}$"))
     expect(table).to_contain_text("A question to the scribe")
@@ -111,7 +111,7 @@ def test_turns_arrive_while_the_page_is_open(palace: Page, alice: Actor, watch: 
 def test_the_admin_is_kept_up_to_date_too(palace: Page, alice: Actor, watch: Watch) -> None:
     User.objects.filter(owner__id=alice.owner_id).update(is_staff=True)
     palace.goto("/admin/")
-    palace.get_by_role("link", name="Coverage").click()
+    palace.get_by_role("main").get_by_role("link", name="Coverage").click()
     expect(palace).to_have_url(re.compile(r"/admin/telemetry/coverage/$"))
     palace.locator("html[data-live=open]").wait_for()
     tell(alice, "Translate this letter", matched_spoke="fallback")

@@ -15,7 +15,9 @@ class LogQuery(PageQuery):
     """Which events to list."""
 
     verb = Line(required=False, help_text=f"What was done; one of {', '.join(sorted(VERBS))}.")
-    actor = Line(required=False, help_text=f"By whom: one of {', '.join(sorted(ACTORS))}, or `agent:<id>`.")
+    actor = Line(
+        required=False, help_text=f"By whom: one of {', '.join(sorted(ACTORS))}, `agent:<id>` or `staff:<id>`."
+    )
     kind = Line(
         required=False,
         help_text=f"To what sort of thing; for reads, the sort of request. One of {', '.join(sorted(KINDS))}.",

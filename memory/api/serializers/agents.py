@@ -53,7 +53,7 @@ class NewKeySerializer(Strict):
     """A key to make."""
 
     label = RawText(help_text="A name for people.")  # type: ignore[assignment]
-    scopes = Words(Permission, required=False, allow_empty=False, help_text="Reading, writing and deleting otherwise.")
+    scopes = Words(Permission, required=False, allow_empty=False, help_text="As a usual key when left out.")
     default_scope = WriteScope()
     expires_at = Moment(required=False, allow_null=True)
 
@@ -96,6 +96,21 @@ class NewGroupSerializer(Strict):
 
     kind = Word(GroupKind.values)
     name = RawText()
+
+
+class ChangeAgentSerializer(Strict):
+    """Another name for an agent."""
+
+    name = RawText(help_text="Unique for the owner.")
+
+
+class ChangeKeySerializer(Strict):
+    """What is to be changed of a key; the rest stays."""
+
+    label = RawText(required=False, help_text="A name for people.")  # type: ignore[assignment]
+    scopes = Words(Permission, required=False, allow_empty=False, help_text="In the place of those that it has.")
+    default_scope = WriteScope()
+    expires_at = Moment(required=False, allow_null=True, help_text="null for never.")
 
 
 class GroupSerializer(serializers.Serializer[Any]):

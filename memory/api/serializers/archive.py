@@ -47,6 +47,7 @@ class ArchiveImportedSerializer(serializers.Serializer[Any]):
     agents = Counts(help_text="`created` and `existing`.")
     groups = Counts(help_text="`created` and `existing`.")
     sessions = Counts(help_text="`created` and `existing`.")
+    files = Counts(help_text="`created` and `existing`.")
     memories = Counts(help_text="`created`, `existing`, `restored`, `erased_since` and `erasing`.")
     history = Counts(help_text="Lines that came with created memories: `versions`, `sources`, `uses`, `claims`.")
     graph = serializers.DictField(child=Counts(), help_text="By part: `created`, `existing` and `skipped`.")

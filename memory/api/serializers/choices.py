@@ -10,6 +10,7 @@ from memory.api.serializers.base import Strict, Values
 from memory.api.serializers.fields import Number, RawText, Switch, Whole, Word, Words
 from memory.models import Tier
 from memory.recall.profiles import ARMS, DECAYS, FUSIONS, GRAPH_WAYS, INTENTS, LEXICAL_MODELS, RERANKERS
+from memory.services.agent_settings import AGENT_SETTINGS
 from memory.services.settings_table import OWNER_SETTINGS
 
 
@@ -46,6 +47,32 @@ class SettingsSerializer(serializers.Serializer[Any]):
     """The owner's settings, with defaults where nothing was chosen."""
 
     values = SettingValuesSerializer()
+    version = serializers.IntegerField(help_text="Also the ETag; 0 while nothing was chosen.")
+
+
+class AgentSettingValuesSerializer(serializers.Serializer[Any]):
+    """The settings that can differ by agent."""
+
+    def get_fields(self) -> dict[str, serializers.Field[Any, Any, Any, Any]]:
+        """Make a field of every such setting."""
+        return {
+            name: _setting_field(OWNER_SETTINGS[name].default, f"Takes {OWNER_SETTINGS[name].values}.")
+            for name in AGENT_SETTINGS
+        }
+
+
+class ChangeAgentSettingsSerializer(AgentSettingValuesSerializer, Strict):
+    """New values of an agent's settings; null gives one the owner's value back."""
+
+    unknown_code = "setting.unknown"
+    unknown_message = "There is no such setting of agents."
+
+
+class AgentSettingsSerializer(serializers.Serializer[Any]):
+    """What holds for an agent: its own choice, else the owner's, else the default."""
+
+    values = AgentSettingValuesSerializer()
+    chosen = AgentSettingValuesSerializer(help_text="What was chosen for this agent alone.")
     version = serializers.IntegerField(help_text="Also the ETag; 0 while nothing was chosen.")
 
 

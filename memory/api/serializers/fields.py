@@ -15,12 +15,11 @@ from drf_spectacular.utils import extend_schema_field
 from rest_framework import serializers
 from rest_framework.fields import empty
 
-from memory.api.errors import MalformedBodyError
-from memory.api.parsers import load_json
-from memory.errors import InvalidInput, InvalidScope
+from memory.errors import InvalidInput, InvalidScope, MalformedBodyError
 from memory.recall.filter_language import MAX_DEPTH, MAX_VALUES, MEMBERS
 from memory.recall.profiles import shipped
 from memory.text import limits
+from memory.text.strict_json import load_json
 
 MAX_LABEL_BYTES: Final = 800
 MOST_FILTERS: Final = 50

@@ -149,6 +149,12 @@ class MemoryQuery(PageQuery):
     scope = ReadScope()
 
 
+class DisputeSerializer(Strict):
+    """What is wrong with a memory."""
+
+    reason = RawText(help_text="Why it is wrong, in words; at most 4 KiB.")
+
+
 class MomentQuery(Query):
     """From which moment to look, and what to cover."""
 

@@ -7,6 +7,7 @@ from typing import Any, Final
 from rest_framework import serializers
 
 from memory.api.serializers.base import Strict
+from memory.api.serializers.choices import ChangeProfileSerializer
 from memory.api.serializers.fields import (
     Categories,
     FilterExpression,
@@ -39,6 +40,9 @@ class QuestionSerializer(Strict):
     profile = ProfileName(required=False, help_text="How to rank; the owner's chosen profile when left out.")
     limit = Whole(required=False, min_value=1, max_value=MAX_LIMIT)
     threshold = Unit(required=False, help_text="Least relevance of a hit.")
+    overrides = ChangeProfileSerializer(
+        required=False, help_text="Other values of the profile's fields, for this request alone."
+    )
     scope = ReadScope()
     tiers = Words(TIERS, required=False)
     kinds = Words(Kind.values, required=False)
@@ -53,6 +57,9 @@ class QuestionSerializer(Strict):
     least_importance = Unit(required=False)
     filter = FilterExpression(required=False)
     as_of = Moment(required=False, help_text="Only what was believed and held at this moment, as it was said then.")
+    true_on = Moment(
+        required=False, help_text="Only what held at this moment: as it is known now, or as it was known at `as_of`."
+    )
     reference_time = Moment(
         required=False, help_text="The moment from which the query speaks, as for its date words; now when left out."
     )
@@ -72,6 +79,10 @@ class ContextSerializer(QuestionSerializer):
 
     format = Word(FORMATS, required=False)
     max_tokens = Whole(required=False, min_value=SMALLEST_BLOCK, max_value=LARGEST_BLOCK)
+    asked = Switch(
+        required=False,
+        help_text="Whether somebody has asked for it: then also where auto-recall is off for the agent.",
+    )
     cleaning = Word(LEVELS, required=False, help_text="How strictly phrases that address a model are replaced.")
     context_window = Whole(
         required=False,

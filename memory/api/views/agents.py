@@ -12,6 +12,8 @@ from memory.api.idempotency import idempotent
 from memory.api.serializers.agents import (
     AgentSerializer,
     AgentsSerializer,
+    ChangeAgentSerializer,
+    ChangeKeySerializer,
     GroupSerializer,
     GroupsSerializer,
     KeySerializer,
@@ -22,9 +24,11 @@ from memory.api.serializers.agents import (
     NewKeySerializer,
 )
 from memory.api.views.base import LociView, path_id
+from memory.errors import InvalidInput
 from memory.models import AgentGroup
 from memory.services.actors import Permission
 from memory.services.agents import (
+    change_key,
     create_agent,
     create_group,
     create_key,
@@ -32,6 +36,7 @@ from memory.services.agents import (
     list_groups,
     list_keys,
     pause_agent,
+    rename_agent,
     revoke_key,
     set_membership,
 )
@@ -64,6 +69,26 @@ class AgentsView(_ManageView):
         """Create an agent."""
         agent = create_agent(actor=self.actor, **self.body())
         return Response(AgentSerializer(agent).data, status=201)
+
+
+class AgentView(_ManageView):
+    """One agent."""
+
+    actions = {
+        "PATCH": Action(
+            id="rename_agent",
+            permission=Permission.AGENTS,
+            rate="write",
+            body=ChangeAgentSerializer,
+            answers={200: AgentSerializer},
+        )
+    }
+
+    @idempotent
+    def patch(self, request: Request, agent_id: str) -> Response:
+        """Give an agent another name."""
+        found = path_id(agent_id)
+        return Response(AgentSerializer(rename_agent(actor=self.actor, agent_id=found, **self.body())).data)
 
 
 class PauseView(_ManageView):
@@ -129,8 +154,26 @@ class KeyView(_ManageView):
     """One key."""
 
     actions = {
+        "PATCH": Action(
+            id="change_key",
+            permission=Permission.AGENTS,
+            rate="write",
+            body=ChangeKeySerializer,
+            answers={200: KeySerializer},
+        ),
         "DELETE": Action(id="revoke_key", permission=Permission.AGENTS, rate="write", answers={204: None}),
     }
+
+    @idempotent
+    def patch(self, request: Request, key_id: str) -> Response:
+        """Change what a key may do, from the agent's next request on. Its secret stays. Nobody can give it, or leave it
+        with, a permission that he lacks.
+        """
+        found = path_id(key_id)
+        changes = self.body(partial=True)
+        if not changes:
+            raise InvalidInput("Name at least one field to change.", code="change.empty")
+        return Response(KeySerializer(change_key(actor=self.actor, key_id=found, **changes)).data)
 
     @idempotent
     def delete(self, request: Request, key_id: str) -> Response:

@@ -11,15 +11,18 @@ from memory.api.actions import Action
 from memory.api.idempotency import idempotent
 from memory.api.preconditions import etag, expected_version, outdated_is_412
 from memory.api.serializers.choices import (
+    AgentSettingsSerializer,
+    ChangeAgentSettingsSerializer,
     ChangeProfileSerializer,
     ChangeSettingsSerializer,
     ProfileSerializer,
     ProfilesSerializer,
     SettingsSerializer,
 )
-from memory.api.views.base import LociView
+from memory.api.views.base import LociView, path_id
 from memory.errors import InvalidInput
 from memory.services.actors import Permission
+from memory.services.agent_settings import agent_settings_version, change_agent_settings, get_agent_settings
 from memory.services.profiles import change_profile, get_profile, list_profiles, reset_profile
 from memory.services.settings import change_settings, get_settings, settings_version
 
@@ -53,6 +56,44 @@ class SettingsView(LociView):
         asked = expected_version(request, lambda: settings_version(actor=self.actor))
         with outdated_is_412(asked):
             return _settings_answer(change_settings(actor=self.actor, changes=changes, version=asked))
+
+
+class AgentSettingsView(LociView):
+    """What is chosen for one agent."""
+
+    needs_memory = False
+    actions = {
+        "GET": Action(
+            id="get_agent_settings",
+            permission=Permission.AGENTS,
+            answers={200: AgentSettingsSerializer},
+            versioned=True,
+        ),
+        "PATCH": Action(
+            id="change_agent_settings",
+            permission=Permission.SETTINGS,
+            rate="write",
+            body=ChangeAgentSettingsSerializer,
+            answers={200: AgentSettingsSerializer},
+            versioned=True,
+        ),
+    }
+
+    def get(self, request: Request, agent_id: str) -> Response:
+        """Give the settings that hold for an agent, and those of them that were chosen for it alone."""
+        return _settings_answer(get_agent_settings(actor=self.actor, agent_id=path_id(agent_id)))
+
+    @idempotent
+    def patch(self, request: Request, agent_id: str) -> Response:
+        """Choose settings for one agent. null gives one the owner's value back."""
+        found = path_id(agent_id)
+        changes = self.body(partial=True)
+        if not changes:
+            raise InvalidInput("Name at least one setting to change.", code="change.empty")
+        asked = expected_version(request, lambda: agent_settings_version(actor=self.actor, agent_id=found))
+        with outdated_is_412(asked):
+            changed = change_agent_settings(actor=self.actor, agent_id=found, changes=changes, version=asked)
+        return _settings_answer(changed)
 
 
 def _settings_answer(found: dict[str, Any]) -> Response:

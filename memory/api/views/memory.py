@@ -11,11 +11,13 @@ from rest_framework.response import Response
 from memory.api.actions import Action
 from memory.api.idempotency import idempotent
 from memory.api.preconditions import etag, expected_version, outdated_is_412
+from memory.api.serializers.graph import WrittenSerializer
 from memory.api.serializers.memories import (
     CHANGED_MEMORY,
     BriefMemorySerializer,
     ChangeSerializer,
     CountedMemorySerializer,
+    DisputeSerializer,
     HistorySerializer,
     MomentQuery,
     RevealedSerializer,
@@ -29,6 +31,7 @@ from memory.models import Memory, Status
 from memory.services.actors import UNSET, Actor, Permission
 from memory.services.audit.reading import record_shown
 from memory.services.changes import change_memory
+from memory.services.disputes import dispute_memory
 from memory.services.memories import accesses, get_memory, history, sources, stored_version
 from memory.services.retention_policies import policy_of
 from memory.services.retirement import archive_memory, delete_memory, restore_memory
@@ -122,6 +125,29 @@ class ArchiveView(LociView):
     def post(self, request: Request, memory_id: str) -> Response:
         """Take a memory out of every default read. It can be restored; without effect when it is archived already."""
         return memory_answer(self.actor, archive_memory(actor=self.actor, memory_id=path_id(memory_id)))
+
+
+class DisputeView(LociView):
+    """Disputing one memory."""
+
+    actions = {
+        "POST": Action(
+            id="dispute_memory",
+            permission=Permission.WRITE,
+            rate="write",
+            body=DisputeSerializer,
+            answers={201: WrittenSerializer, 200: WrittenSerializer},
+            problems=(409,),
+        )
+    }
+
+    @idempotent
+    def post(self, request: Request, memory_id: str) -> Response:
+        """Say that a live memory is wrong, and why. It stays as it is until somebody decides the review item whose id
+        is answered. The same reason given again is the same item (200).
+        """
+        item, created = dispute_memory(actor=self.actor, memory_id=path_id(memory_id), reason=self.body()["reason"])
+        return Response({"id": str(item.pk), "created": created}, status=201 if created else 200)
 
 
 class RestoreView(LociView):

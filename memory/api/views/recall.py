@@ -102,6 +102,7 @@ class ContextView(LociView):
             max_tokens=values.pop("max_tokens", None),
             cleaning=values.pop("cleaning", None),
             context_window=values.pop("context_window", None),
+            asked=values.pop("asked", False),
             request=RecallRequest(**values),
         )
         recalled = block.recalled

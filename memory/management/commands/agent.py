@@ -52,7 +52,7 @@ class Command(BaseCommand):
                 "--scopes",
                 action="append",
                 help="what the key may do, separated by commas, or given several times; without it the key reads, "
-                f"writes and deletes memories: {', '.join(Permission)}",
+                f"writes and deletes memories and reads files: {', '.join(Permission)}",
             )
             action.add_argument("--default-scope", help="where its memories go: owner, agent, squad:ID or project:ID")
         for action in (creating, key, capability):

@@ -13,12 +13,14 @@ from django.core.management.base import BaseCommand, CommandError, CommandParser
 from django.test.utils import override_settings
 
 from bench import (
+    admin,
     communities,
     compare,
     consolidation,
     fit,
     frequency,
     graph,
+    graph_view,
     ingest,
     injection,
     latency,
@@ -80,6 +82,10 @@ class Command(BaseCommand):
         stepped.add_argument("--relations", type=int, default=200_000)
         stepped.add_argument("--memories", type=int, default=20_000)
         stepped.add_argument("--queries", type=int, default=60)
+        pictured = kinds.add_parser("graph-view", help="size and time of the picture of a dense graph")
+        pictured.add_argument("--memories", type=int, default=3_300)
+        pictured.add_argument("--links", type=int, default=160_000)
+        pictured.add_argument("--depth", type=int, default=2)
         judged = kinds.add_parser("resolution", help="names that the rules make one entity, right and wrong")
         judged.add_argument("--write", action="store_true", help=f"put the tables into {PAGE}")
         recognised = kinds.add_parser("pii", help="personal data that the rules find, beside Presidio")
@@ -98,6 +104,8 @@ class Command(BaseCommand):
         purged = kinds.add_parser("purge", help="time of purging a whole owner, and what is left")
         purged.add_argument("--memories", type=int, default=10_000, help="of the owner who is purged")
         purged.add_argument("--others", type=int, default=0, help="memories of other owners")
+        looked = kinds.add_parser("admin", help="time and statements of the admin's pages")
+        looked.add_argument("--memories", type=int, default=100_000, help="of the owner whose rows are shown")
         told = kinds.add_parser("telemetry", help="cost of recording turns, what stops and kills lose, and the report")
         told.add_argument("--events", type=int, default=50_000, help="recorded without a pause")
         told.add_argument("--killed-at", type=int, default=20_000, help="events after which a process is killed")
@@ -113,10 +121,12 @@ class Command(BaseCommand):
             guessed,
             divided,
             stepped,
+            pictured,
             judged,
             recognised,
             attacked,
             purged,
+            looked,
             told,
         ):
             one.add_argument("--json", action="store_true", help="print nothing but the JSON object")
@@ -137,7 +147,9 @@ class Command(BaseCommand):
             "frequency": self._frequency,
             "communities": self._communities,
             "graph": self._graph,
+            "graph-view": self._graph_view,
             "purge": self._purge,
+            "admin": self._admin,
             "telemetry": self._telemetry,
         }
         self._quiet = options["json"]
@@ -276,9 +288,19 @@ class Command(BaseCommand):
                 tell=self._tell,
             )
 
+    def _graph_view(self, options: dict[str, Any]) -> dict[str, Any]:
+        with bench_database():
+            return graph_view.measure(
+                memories=options["memories"], links=options["links"], depth=options["depth"], tell=self._tell
+            )
+
     def _purge(self, options: dict[str, Any]) -> dict[str, Any]:
         with bench_database():
             return purge.measure(memories=options["memories"], others=options["others"], tell=self._tell)
+
+    def _admin(self, options: dict[str, Any]) -> dict[str, Any]:
+        with bench_database():
+            return admin.measure(memories=options["memories"], tell=self._tell)
 
     def _telemetry(self, options: dict[str, Any]) -> dict[str, Any]:
         with bench_database():

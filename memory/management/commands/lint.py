@@ -51,6 +51,8 @@ class Command(BaseCommand):
         checks.append(("migrations", [*quiet, "makemigrations", "--check", "--dry-run"]))
         for page in ("settings_reference", "errors_reference", "metrics_reference"):
             checks.append((page, [*manage, page, "--check"]))
+        checks.append(("messages", [*manage, "messages", "--check"]))
+        checks.append(("vendored files", [*manage, "vendor_check"]))
         return checks
 
     def _passes(self, name: str, command: Sequence[str]) -> bool:

@@ -16,7 +16,9 @@ from django.conf import settings
 from django.core.management.base import BaseCommand, CommandError
 
 BROWSER_TESTS: Final = "tests/browser"
-CHROMIUM: Final = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
+CHROMIUM: Final = (
+    "chromium-headless-shell", "chromium", "chromium-browser", "google-chrome", "google-chrome-stable"
+)  # fmt: skip
 NOTHING_COLLECTED: Final = 5
 # More gain nothing: every process makes a database of its own, and the server has to serve them all.
 MOST_PROCESSES: Final = 4
@@ -75,9 +77,13 @@ class Command(BaseCommand):
         """Run the browser tests in their own process, because their event loop forbids database calls of others."""
         if not _has_chromium():
             if os.environ.get("LOCI_REQUIRE_BROWSER") == "1":
-                self.stderr.write("Browser tests need Chromium, and none was found (Debian: apt install chromium).")
+                self.stderr.write(
+                    "Browser tests need Chromium, and none was found (Debian: apt install chromium-headless-shell)."
+                )
                 return 1
-            self.stdout.write("Browser tests are left out: no Chromium was found (Debian: apt install chromium).")
+            self.stdout.write(
+                "Browser tests are left out: no Chromium was found (Debian: apt install chromium-headless-shell)."
+            )
             return NOTHING_COLLECTED
         return self._pytest(arguments, coverage=coverage)
 

@@ -9,24 +9,21 @@ from django.contrib import messages
 from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
 from django.shortcuts import render
 from django.urls import reverse
+from django.utils.translation import gettext as _
 
 from memory.errors import Conflict, LociError
 from memory.models import Memory, Status
-from memory.palace.access import is_partial, person_page, safe_next
+from memory.palace.access import in_drawer, is_partial, person_page, place_of, safe_next
 from memory.palace.covering import is_covered
 from memory.palace.errors import add_to_form, problem_of
 from memory.palace.forms import CorrectForm
-from memory.palace.memory_view import memory_view
+from memory.palace.memory_page import PREVIEWED, memory_context
 from memory.palace.presenters import Card, card
-from memory.palace.privacy_view import named, readers_row
 from memory.palace.surroundings import surroundings
 from memory.services.actors import Actor
-from memory.services.agents import list_agents
-from memory.services.audit.access_log import who_read
 from memory.services.changes import change_memory
 from memory.services.clock import now
-from memory.services.facts import replacements_of
-from memory.services.memories import accesses, get_memory, history, sources
+from memory.services.memories import get_memory
 from memory.services.questions import RecallRequest
 from memory.services.recall import recall
 from memory.services.retirement import archive_memory, delete_memory, restore_memory
@@ -34,7 +31,6 @@ from memory.services.revealing import EDITED
 from memory.services.revealing import reveal as reveal_memory
 
 SIMILAR: Final = 3
-PREVIEWED: Final = 140
 ASKED_CHARACTERS: Final = 1_000
 
 
@@ -53,36 +49,19 @@ def reveal(request: HttpRequest, actor: Actor, memory_id: UUID) -> HttpResponse:
     if request.method != "POST":
         return HttpResponseRedirect(reverse("palace:memory", args=[memory_id]))
     row = reveal_memory(actor=actor, memory_id=memory_id)
-    if is_partial(request):
+    if is_partial(request) and not in_drawer(request):
         return render(request, "palace/memory/revealed.html", {"memory": row})
     return _page(request, actor, row, revealed=True)
 
 
 def _page(request: HttpRequest, actor: Actor, row: Memory, *, revealed: bool = False) -> HttpResponse:
     moment = now()
-    view = memory_view(
-        row,
-        used=accesses(actor=actor, memory_ids=[row.pk]).get(row.pk),
-        sources=sources(actor=actor, memory_id=row.pk),
-        versions=history(actor=actor, memory_id=row.pk),
-        agents={agent.pk: named(agent) for agent in list_agents(actor=actor)},
-        now=moment,
-        revealed=revealed,
-    )
-    replaced = replacements_of(actor=actor, memory_id=row.pk)
-    context: dict[str, Any] = {
-        "memory": view,
-        "similar": [],
-        "newer": [card(one, moment, characters=PREVIEWED) for one in replaced.newer],
-        "older": [card(one, moment, characters=PREVIEWED) for one in replaced.older],
-        "readers": [readers_row(reader, moment) for reader in who_read(actor=actor, memory_id=row.pk)],
-        **surroundings(request, actor),
-    }
+    context = memory_context(actor, row, now=moment, revealed=revealed)
     if "stored" in request.GET and row.status == Status.LIVE:
         context["similar"] = _similar(actor, row)
     if row.erase_at is not None:
         context["undo_seconds"] = max(0, round((row.erase_at - moment).total_seconds()))
-    return render(request, "palace/memory/page.html", context)
+    return shown(request, actor, "page", context)
 
 
 @person_page("GET", "HEAD", "POST")
@@ -94,14 +73,14 @@ def edit(request: HttpRequest, actor: Actor, memory_id: UUID) -> HttpResponse:
     """
     row = get_memory(actor=actor, memory_id=memory_id)
     if request.method != "POST":
-        return _edit_form(request, actor, row, CorrectForm(row))
-    form = CorrectForm(row, request.POST)
+        return _edit_form(request, actor, row, CorrectForm(row, place=place_of(request)))
+    form = CorrectForm(row, request.POST, place=place_of(request))
     status = 422
     if form.is_valid():
         changes = form.changes()
         if not changes and form.cleaned_data["version"] == row.version:
-            messages.info(request, "Nothing was different, so nothing was changed.")
-            return _to_page(row.pk)
+            messages.info(request, _("Nothing was different, so nothing was changed."))
+            return to_page(row.pk)
         try:
             change_memory(actor=actor, memory_id=row.pk, changes=changes, version=form.cleaned_data["version"])
         except Conflict as error:
@@ -112,8 +91,8 @@ def edit(request: HttpRequest, actor: Actor, memory_id: UUID) -> HttpResponse:
             add_to_form(form, error)
             status = problem_of(error).status
         else:
-            messages.success(request, "Changed. What it said before stands in its history.")
-            return _to_page(row.pk)
+            messages.success(request, _("Changed. What it said before stands in its history."))
+            return to_page(row.pk)
     return _edit_form(request, actor, row, form, status=status)
 
 
@@ -121,15 +100,15 @@ def edit(request: HttpRequest, actor: Actor, memory_id: UUID) -> HttpResponse:
 def archive(request: HttpRequest, actor: Actor, memory_id: UUID) -> HttpResponse:
     """Take a memory out of every search."""
     archive_memory(actor=actor, memory_id=memory_id, reason="archived by person")
-    messages.success(request, "Archived. No search finds it any more; you can restore it at any time.")
-    return _to_page(memory_id)
+    messages.success(request, _("Archived. No search finds it any more; you can restore it at any time."))
+    return to_page(memory_id)
 
 
 @person_page("POST")
 def restore(request: HttpRequest, actor: Actor, memory_id: UUID) -> HttpResponse:
     """Bring a memory back from the archive, or undo that it is being forgotten."""
     restore_memory(actor=actor, memory_id=memory_id)
-    messages.success(request, "It is back, and searches find it again.")
+    messages.success(request, _("It is back, and searches find it again."))
     return HttpResponseRedirect(safe_next(request, reverse("palace:memory", args=[memory_id])))
 
 
@@ -137,10 +116,20 @@ def restore(request: HttpRequest, actor: Actor, memory_id: UUID) -> HttpResponse
 def forget(request: HttpRequest, actor: Actor, memory_id: UUID) -> HttpResponse:
     """Erase a memory after ten seconds, in which this can be undone on its page."""
     delete_memory(actor=actor, memory_id=memory_id)
-    return _to_page(memory_id)
+    return to_page(memory_id)
 
 
-def _to_page(memory_id: UUID) -> HttpResponse:
+def shown(request: HttpRequest, actor: Actor, name: str, context: dict[str, Any], *, status: int = 200) -> HttpResponse:
+    """Show a page of a memory, or its main part where only that is asked for, as the drawer does."""
+    if is_partial(request):
+        context["place"] = place_of(request)
+        return render(request, f"palace/memory/{name}_part.html", context, status=status)
+    context |= {"place": place_of(request), **surroundings(request, actor)}
+    return render(request, f"palace/memory/{name}.html", context, status=status)
+
+
+def to_page(memory_id: UUID) -> HttpResponse:
+    """Lead to the page of a memory; the drawer follows and shows its main part."""
     return HttpResponseRedirect(reverse("palace:memory", args=[memory_id]))
 
 
@@ -165,6 +154,5 @@ def _edit_form(
         "kind": row.kind,
         "version": row.version,
         "stored_text": row.text if made_from != str(row.version) else "",
-        **surroundings(request, actor),
     }
-    return render(request, "palace/memory/edit.html", context, status=status)
+    return shown(request, actor, "edit", context, status=status)

@@ -6,18 +6,22 @@ from datetime import datetime
 from typing import Any, Final
 from uuid import UUID
 
-from django.http import HttpRequest, HttpResponse, StreamingHttpResponse
+from django.contrib import messages
+from django.http import HttpRequest, HttpResponse, HttpResponseRedirect, StreamingHttpResponse
 from django.shortcuts import render
+from django.urls import reverse
+from django.utils.translation import gettext as _
 
 from memory.errors import LociError
 from memory.file_answers import file_answer
 from memory.palace.access import person_page
-from memory.palace.dates import moment
-from memory.palace.errors import add_to_form
+from memory.palace.dates import moment, optional_moment
+from memory.palace.errors import add_to_form, problem_of
+from memory.palace.holdings_view import holdings_view
 from memory.palace.places import place_of, written_place
 from memory.palace.presenters import label
 from memory.palace.privacy_view import NO_NAME, access_row, named, purge_view, sorts
-from memory.palace.purge_forms import SnapshotForm
+from memory.palace.purge_forms import RenewForm, SnapshotForm
 from memory.palace.surroundings import surroundings
 from memory.services.actors import Actor
 from memory.services.agents import list_agents
@@ -26,6 +30,8 @@ from memory.services.audit.access_log import LogRequest, access_log
 from memory.services.audit.read_totals import read_totals
 from memory.services.audit.vocabulary import VERBS
 from memory.services.clock import now
+from memory.services.holdings import holdings
+from memory.services.keys.own_rotation import renew_text_key, text_key
 from memory.services.outbound import list_outbound
 from memory.services.purge.partial_requests import purges_seen
 from memory.services.purge.requests import preview_owner
@@ -54,17 +60,36 @@ def snapshot(request: HttpRequest, actor: Actor) -> HttpResponse | StreamingHttp
     return _page(request, actor, form, status=422)
 
 
+@person_page("POST")
+def renew_key(request: HttpRequest, actor: Actor) -> HttpResponse:
+    """Give the person's texts a new key."""
+    form, status = RenewForm(request.POST), 422
+    if form.is_valid():
+        try:
+            renew_text_key(actor=actor, password=form.cleaned_data["password"], request=request)
+        except LociError as error:
+            add_to_form(form, error)
+            status = problem_of(error).status
+        else:
+            said = _("New texts have a new key from now on. A worker seals the others with it, then the old one goes.")
+            messages.success(request, said)
+            return HttpResponseRedirect(reverse("palace:privacy") + "#key")
+    return _page(request, actor, SnapshotForm(), renew=form, status=status)
+
+
 @person_page("GET", "HEAD")
 def access(request: HttpRequest, actor: Actor) -> HttpResponse:
     """List what was done with the owner's memories, newest first."""
-    verb = request.GET.get("verb", "")
+    verb, agent = request.GET.get("verb", ""), request.GET.get("agent", "")
     after = place_of(request.GET.get("after", ""))
-    rows = access_log(actor=actor, request=LogRequest(verb=verb or None), after=after, size=PAGE_ROWS + 1)
+    rows = access_log(actor=actor, request=_logged(verb, agent), after=after, size=PAGE_ROWS + 1)
     shown, current = rows[:PAGE_ROWS], now()
     context = {
         "rows": [access_row(row, current) for row in shown],
         "verbs": [{"word": word, "shown": label(word)} for word in sorted(VERBS)],
         "verb": verb,
+        "agent": agent,
+        "agents": [{"id": str(one.pk), "name": named(one)} for one in list_agents(actor=actor)],
         "next_place": _next_place(shown[-1].event) if len(rows) > PAGE_ROWS else "",
         "further": after is not None,
         **surroundings(request, actor),
@@ -92,20 +117,39 @@ def outbound(request: HttpRequest, actor: Actor) -> HttpResponse:
     return render(request, "palace/privacy/outbound.html", {"rows": rows, **surroundings(request, actor)})
 
 
+def _logged(verb: str, agent: str) -> LogRequest:
+    return LogRequest(verb=verb or None, actor=f"agent:{agent}" if agent else None)
+
+
 def _next_place(event: Any) -> str:
     created: datetime = event.created_at
     pk: UUID = event.pk
     return written_place(created, pk)
 
 
-def _page(request: HttpRequest, actor: Actor, form: SnapshotForm, *, status: int = 200) -> HttpResponse:
+def _page(
+    request: HttpRequest,
+    actor: Actor,
+    form: SnapshotForm,
+    *,
+    renew: RenewForm | None = None,
+    status: int = 200,
+) -> HttpResponse:
     current = now()
+    key = text_key(actor=actor)
     sent = list_outbound(actor=actor, after=None, size=MOST_SENT)
     context: dict[str, Any] = {
         "kept": sorts(preview_owner(owner_id=actor.owner_id)),
+        "holdings": holdings_view(holdings(actor=actor)),
+        "key": {
+            "made": moment(key.made_at, current),
+            "next": optional_moment(key.next_at, current),
+            "moving": key.moving,
+        },
+        "renew_form": renew or RenewForm(),
         "readers": [
             {
-                "name": total.name or NO_NAME,
+                "name": total.name or str(NO_NAME),
                 "memories": total.memories,
                 "reads": total.reads,
                 "last": moment(total.last_at, current),

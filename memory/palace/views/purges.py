@@ -11,6 +11,7 @@ from django.http import HttpRequest, HttpResponse, HttpResponseRedirect, JsonRes
 from django.shortcuts import render
 from django.urls import reverse
 from django.utils.cache import add_never_cache_headers
+from django.utils.translation import gettext as _
 from django.views.decorators.http import require_safe
 
 from memory.errors import InvalidInput, LociError, NotFound
@@ -108,16 +109,16 @@ def _receipt(purge: Purge) -> HttpResponse:
 def _asked(request: HttpRequest, actor: Actor) -> Asked:
     subject = request.GET.get("subject", "")
     if subject == PurgeSubject.OWNER:
-        return Asked("everything, and this login", None)
+        return Asked(_("everything, and this login"), None)
     if subject == PurgeSubject.SOURCE:
         source = request.GET.get("source", "")
-        return Asked(f"what came from “{source}”", PartialRequest(source=source))
+        return Asked(_("what came from “%(source)s”") % {"source": source}, PartialRequest(source=source))
     if subject == PurgeSubject.AGENT:
         agents = {str(agent.pk): agent for agent in list_agents(actor=actor)}
         agent = agents.get(request.GET.get("agent", ""))
         if agent is None:
             raise NotFound("There is no agent with this id here.")
-        return Asked(f"everything of “{named(agent)}”", PartialRequest(agent=agent.pk))
+        return Asked(_("everything of “%(agent)s”") % {"agent": named(agent)}, PartialRequest(agent=agent.pk))
     raise InvalidInput("Say what is to be erased: everything, an agent, or a source.", code="purge.empty")
 
 

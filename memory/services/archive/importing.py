@@ -11,6 +11,7 @@ from memory.services.actors import UNSET, Actor, Permission
 from memory.services.archive.outcome import ArchiveImported, Mode, Progress, silent
 from memory.services.archive.placing import take_places
 from memory.services.archive.reading import Archive, checked_archive
+from memory.services.archive.restoring_files import FILES, VERSIONS, take_files
 from memory.services.archive.restoring_graph import TAKEN, Joining, take_graph, take_skills
 from memory.services.archive.restoring_history import HANGING
 from memory.services.archive.restoring_memories import Restoring, take_memories
@@ -22,7 +23,8 @@ from memory.services.clock import now
 from memory.services.features import require_memory
 
 COUNTED: Final = TAKEN | {
-    *HANGING, "agents", "groups", "memberships", "sessions", "memories", "skills", "skill_dependencies",
+    *HANGING, FILES, VERSIONS, "agents", "groups", "memberships", "sessions", "memories", "skills",
+    "skill_dependencies",
 }  # fmt: skip
 """Parts of which what is not taken over is counted line by line."""
 
@@ -37,7 +39,7 @@ def import_archive(
     progress: Progress = silent,
 ) -> ArchiveImported:
     """Take an archive over: memories of every status with their moments, history and sources, agents, groups, sessions,
-    the graph and skills.
+    the graph, skills and files of agents.
 
     All of the archive is checked first, so that nothing is stored of one that was changed. Memories that are here
     already are left as they are; the same archive may be imported again, after an interruption too, and adds what is
@@ -80,10 +82,14 @@ def import_archive(
         if part not in COUNTED and not (settings and part in ("settings", "profile_overrides")):
             result.leave(part, entry.rows)
     if not (known and mode == Mode.MISSING):
-        # Else the graph is what has become of it since, and what was taken out of it stays out.
+        # Else graph and files are what has become of them since, and what was taken out of them stays out.
         joining = Joining(places, restoring.memories, result)
         take_graph(joining, archive, progress)
         take_skills(joining, archive)
+        take_files(places, archive, result)
+    else:
+        for part in (FILES, VERSIONS):
+            result.leave(part, manifest.rows(part))
     if settings:
         take_settings(actor, archive, result)
     return result

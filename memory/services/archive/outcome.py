@@ -35,7 +35,7 @@ class ArchiveImported:
         created_at: the moment that it shows.
         fingerprint: of the key that signed it.
         signed_here: whether that is this installation's key.
-        agents, groups, sessions: how many were made anew, and how many are here already.
+        agents, groups, sessions, files: how many were made anew, and how many are here already.
         memories: how many were `created`; are here (`existing`); were `restored` from the archive; are not here because
             they were erased since the archive was made here (`erased_since`), or were about to be erased in it
             (`erasing`).
@@ -55,6 +55,7 @@ class ArchiveImported:
     agents: dict[str, int] = field(default_factory=lambda: dict.fromkeys(("created", "existing"), 0))
     groups: dict[str, int] = field(default_factory=lambda: dict.fromkeys(("created", "existing"), 0))
     sessions: dict[str, int] = field(default_factory=lambda: dict.fromkeys(("created", "existing"), 0))
+    files: dict[str, int] = field(default_factory=lambda: dict.fromkeys(("created", "existing"), 0))
     memories: dict[str, int] = field(
         default_factory=lambda: dict.fromkeys(("created", "existing", "restored", "erased_since", "erasing"), 0)
     )

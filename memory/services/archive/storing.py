@@ -11,6 +11,7 @@ from django.db.models import F
 from django.db.models.functions import Greatest
 
 from memory.models import Memory, Session, Status, owner_scope
+from memory.services.announcing import memories_changed
 from memory.services.archive.items import Item
 from memory.services.archive.outcome import ArchiveImported
 from memory.services.archive.placing import Places
@@ -82,6 +83,7 @@ def _insert_resting(items: Sequence[Item]) -> set[UUID]:
     if not items:
         return set()
     Memory.objects.bulk_create([item.row for item in items], ignore_conflicts=True)
+    memories_changed()
     present = set(Memory.objects.filter(pk__in=[item.row.pk for item in items]).values_list("pk", flat=True))
     for item in items:
         if item.row.pk in present:

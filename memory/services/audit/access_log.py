@@ -11,7 +11,7 @@ from uuid import UUID
 from django.db.models import Q
 
 from memory.errors import InvalidInput
-from memory.models import Agent, AuditEvent, MemoryRead, owner_scope
+from memory.models import Agent, AuditEvent, MemoryRead, Owner, owner_scope
 from memory.services.actors import Actor, Permission
 from memory.services.audit.reading import reads
 from memory.services.audit.vocabulary import AGENT, checked_actor, checked_kind, checked_verb
@@ -26,13 +26,17 @@ LONGEST_WORD: Final = 64
 
 @dataclass(frozen=True, slots=True)
 class Reader:
-    """One who has read a memory; `agent_id` is None for the owner, and `name` where the agent is gone."""
+    """One who has read a memory; `agent_id` is None for the owner, and `name` where the agent is gone.
+
+    `staff` tells that it was staff of the installation, whose id is that of its audit then.
+    """
 
     agent_id: UUID | None
     name: str | None
     reads: int
     first_at: datetime
     last_at: datetime
+    staff: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,6 +112,10 @@ def who_read(*, actor: Actor, memory_id: UUID) -> list[Reader]:
         visible_memory(actor, memory_id)
         rows = list(MemoryRead.objects.filter(memory_id=memory_id).order_by("-last_at", "reader")[:MOST_READERS])
         names = agent_names({row.reader for row in rows})
+    strangers = {row.reader for row in rows} - names.keys() - {actor.owner_id}
+    staff = (
+        set(Owner.objects.filter(pseudonym__in=strangers).values_list("pseudonym", flat=True)) if strangers else set()
+    )
     return [
         Reader(
             agent_id=None if row.reader == actor.owner_id else row.reader,
@@ -115,6 +123,7 @@ def who_read(*, actor: Actor, memory_id: UUID) -> list[Reader]:
             reads=row.reads,
             first_at=row.first_at,
             last_at=row.last_at,
+            staff=row.reader in staff,
         )
         for row in rows
     ]

@@ -1,7 +1,7 @@
 """What agents read: one event for each request, in its transaction, and a count for each memory.
 
 A person's reads are not recorded, since a person reads what is the person's own; what is revealed of masked personal
-data is an act and recorded where that is done.
+data is an act and recorded where that is done. Staff that reads what is another's is recorded like an agent.
 """
 
 from __future__ import annotations
@@ -37,6 +37,16 @@ def showing(rows: int) -> Iterator[None]:
         yield
     finally:
         _shown.reset(token)
+
+
+@contextmanager
+def recorded_otherwise() -> Iterator[None]:
+    """Let what is read in the block count as part of what the caller records itself, and as no agent's read."""
+    token = _recording.set(True)
+    try:
+        yield
+    finally:
+        _recording.reset(token)
 
 
 def reads(sort: str, *, of: str = "", memories: MemoriesOf | None = None) -> Callable[[Callable[P, R]], Callable[P, R]]:
@@ -78,12 +88,12 @@ def reads(sort: str, *, of: str = "", memories: MemoriesOf | None = None) -> Cal
 
 
 def is_recorded(actor: Actor) -> bool:
-    """Tell whether what this one reads now is to be recorded: an agent's read, unless it is part of a recorded one."""
-    return actor.agent_id is not None and not _recording.get()
+    """Tell whether what this one reads now is to be recorded: as an agent or staff, and not within such a read."""
+    return (actor.agent_id is not None or actor.staff_id is not None) and not _recording.get()
 
 
 def record_read(*, actor: Actor, sort: str, count: int, at: datetime, object_id: UUID | None = None) -> None:
-    """Record one request of an agent, within the owner's scope, with the number of memories that it was shown."""
+    """Record one request of an agent or of staff, with the number of memories that were shown, in the owner's scope."""
     record(
         actor=actor.label,
         verb=AuditEvent.READ,

@@ -18,6 +18,7 @@ VERBS: Final = frozenset(
         "demote",
         "deprecate",
         "disable",
+        "dispute",
         "enable",
         "erase",
         "export",
@@ -28,6 +29,7 @@ VERBS: Final = frozenset(
         "login_failed",
         "login_locked",
         "logout",
+        "look",
         "lose_source",
         "merge",
         "narrow",
@@ -60,8 +62,10 @@ OBJECTS: Final = frozenset(
         "archive",
         "budget",
         "bus_message",
+        "context",
         "entity",
         "experiment",
+        "file",
         "group",
         "key",
         "login",
@@ -95,7 +99,10 @@ READS: Final = frozenset(
         "events",
         "explanation",
         "facts",
+        "file",
+        "files",
         "graph_query",
+        "graph_view",
         "history",
         "memories",
         "memory",
@@ -109,6 +116,8 @@ READS: Final = frozenset(
         "relations",
         "review",
         "reviews",
+        "row",
+        "rows",
         "session",
         "sessions",
         "skill",
@@ -121,6 +130,8 @@ KINDS: Final = OBJECTS | READS
 # `unknown` is whoever has not shown to be the person, `replay` a purge that is done again after a restore.
 ACTORS: Final = frozenset({"operator", "person", "replay", "system", "unknown"})
 AGENT: Final = "agent:"
+# Staff that looks after another owner, under the pseudonym of its own.
+STAFF: Final = "staff:"
 
 
 def checked_verb(word: str) -> str:
@@ -143,12 +154,13 @@ def checked_actor(label: str) -> str:
     """Give an actor as events name it; raises InvalidInput `actor.invalid` for what none is named."""
     if label in ACTORS:
         return label
+    prefix = next((one for one in (AGENT, STAFF) if label.startswith(one)), None)
     try:
-        return f"{AGENT}{UUID(label.removeprefix(AGENT))}" if label.startswith(AGENT) else _no_actor()
+        return f"{prefix}{UUID(label.removeprefix(prefix))}" if prefix else _no_actor()
     except ValueError:
         return _no_actor()
 
 
 def _no_actor() -> str:
-    words = [*sorted(ACTORS), f"{AGENT}<id>"]
+    words = [*sorted(ACTORS), f"{AGENT}<id>", f"{STAFF}<id>"]
     raise InvalidInput(f"actor is one of {', '.join(words)}.", code="actor.invalid", field="actor", known=words)

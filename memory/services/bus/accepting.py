@@ -33,7 +33,7 @@ from memory.services.drafts import Draft, Ready, make_ready
 from memory.services.embedding import embed_texts
 from memory.services.features import require_memory
 from memory.services.graph.writing import change_graph
-from memory.services.retention_policies import policy_of
+from memory.services.retention_policies import policy_for
 from memory.services.retirement import CONTRADICTED
 from memory.services.reviews import open_review
 from memory.services.superseding import Successor, supersede_contradicted
@@ -161,7 +161,7 @@ def _prepare(reader: Actor, message: BusMessage, target: Target, kind: str, trus
         occurred_at=message.published_at,
     )
     ready = make_ready(draft, ring=ring)
-    kept = clipped(ready.text, policy=policy_of(reader), tier=ready.tier)
+    kept = clipped(ready.text, policy=policy_for(reader), tier=ready.tier)
     if kept != ready.text:
         ready = make_ready(replace(draft, text=kept), ring=ring)
     embedded = embed_texts([ready.embeddable], owner_id=reader.owner_id, agent_id=reader.agent_id)

@@ -33,6 +33,7 @@ class Situation:
         unslept: rows not slept over, counted up to `sleep_least_rows`.
         unslept_since: since when the oldest of them waits.
         memories: whether there is any memory at all.
+        agents_fade: whether a policy that lets memories go was chosen for an agent alone.
         sessions_open: whether a session has turns that no summary tells of.
         session_due_at: when the first of these, of those that came since the last summaries, was closed or became idle.
         graph_changed_at: when the graph changed that its communities do not know yet; None where they know it.
@@ -52,6 +53,7 @@ class Situation:
     unslept: int = 0
     unslept_since: datetime | None = None
     memories: bool = False
+    agents_fade: bool = False
     sessions_open: bool = False
     session_due_at: datetime | None = None
     graph_changed_at: datetime | None = None
@@ -197,7 +199,8 @@ def _privacy(situation: Situation) -> datetime | None:
 
 
 def _forgetting(situation: Situation) -> datetime | None:
-    if not situation.memories or situation.settings["retention_policy"] == "keep":
+    fades = situation.settings["retention_policy"] != "keep" or situation.agents_fade
+    if not situation.memories or not fades:
         return None
     # Before the first time it is due with whatever else begins a run.
     return situation.forgotten_at + FORGET_EVERY if situation.forgotten_at else datetime(1970, 1, 1, tzinfo=UTC)

@@ -14,9 +14,10 @@ from numpy.typing import NDArray
 
 from memory.graph.adjacency import Adjacency, graph_version, load
 from memory.graph.communities import NONE, divide, modularity, renumber, weights
-from memory.models import Community, CommunityState, current_owner, owner_scope
+from memory.models import Community, CommunityState, DueWork, current_owner, owner_scope
 from memory.recall.id_arrays import id_array
 from memory.services.consolidation.stages import SKIPPED, StageContext, StageReport
+from memory.services.writing import call_for_work
 
 # Rows labelled in one transaction: who edits one of them waits no longer than that takes.
 BATCH: Final = 2_000
@@ -105,6 +106,7 @@ def divide_graph(
     with owner_scope(owner_id):
         _keep_communities(adjacency, labels, numbering.numbers, at)
         _keep_state(found, numbering.following, at)
+        call_for_work(DueWork.LAYOUT, due_at=at)
     return found
 
 

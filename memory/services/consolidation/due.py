@@ -20,6 +20,7 @@ from django.db import connection
 
 from memory.errors import LociError
 from memory.models import ConsolidationRun, DueWork, RunState, RunTrigger, current_owner, owner_scope
+from memory.services.announcing import run_changed
 from memory.services.clock import now
 from memory.services.consolidation import lease
 from memory.services.consolidation.cadence import counts_full, due_groups, next_due, switched_on
@@ -137,6 +138,7 @@ def _asked(settings: Mapping[str, Any], moment: datetime) -> Assignment | None:
         # Switched off meanwhile.
         row.state, row.error_code, row.finished_at = RunState.FAILED, "consolidation.disabled", moment
         row.save(update_fields=["state", "error_code", "finished_at"])
+        run_changed(row.pk)
     # One that was killed at its work is done to its end.
     broken = ConsolidationRun.objects.filter(state=RunState.RUNNING, trigger=RunTrigger.HAND).first()
     if broken is not None and not lease.held(moment=moment):

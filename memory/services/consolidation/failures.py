@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from datetime import datetime
 from uuid import UUID
 
 from django.db.models import Q
 
 from memory.errors import NotFound
-from memory.models import DueWork, ExtractionFailure, owner_scope
+from memory.models import DueWork, ExtractionFailure, Memory, Status, owner_scope
 from memory.services.actors import Actor, Permission
 from memory.services.clock import now
 from memory.services.features import require_memory
 from memory.services.memories import visible_memory
+from memory.services.opening import opened
 from memory.services.writing import call_for_work
 
 
@@ -27,6 +29,17 @@ def list_failures(*, actor: Actor, after: tuple[datetime, UUID] | None, size: in
         if after is not None:
             rows = rows.filter(Q(failed_at__lt=after[0]) | Q(failed_at=after[0], memory_id__lt=after[1]))
         return list(rows.order_by("-failed_at", "-memory_id")[:size])
+
+
+def failed_memories(*, actor: Actor, failures: Sequence[ExtractionFailure]) -> dict[UUID, Memory]:
+    """Give the memories of some failures that the actor may read, with their texts opened."""
+    require_memory()
+    actor.require(Permission.READ)
+    with owner_scope(actor.owner_id):
+        rows = Memory.objects.filter(pk__in=[one.memory_id for one in failures])
+        if actor.readable is not None:
+            rows = rows.filter(scope__in=actor.readable).exclude(status=Status.ERASING)
+        return {row.pk: row for row in opened(list(rows))}
 
 
 def retry_failure(*, actor: Actor, memory_id: UUID) -> ExtractionFailure:

@@ -7,7 +7,8 @@ whole, see `memory.services.forgetting.restore_run`.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from datetime import timedelta
+from dataclasses import dataclass
+from datetime import datetime, timedelta
 from typing import Any, Final
 from uuid import UUID
 
@@ -22,6 +23,7 @@ from memory.consolidation.policies import (
 )
 from memory.consolidation.strength import FADED, STRENGTH, strength_parameters
 from memory.models import Memory, OwnerActivity, Relation, Status, owner_scope
+from memory.services.agent_settings import chosen_by_agents
 from memory.services.audit.recording import record
 from memory.services.consolidation.situation import MADE_HERE, UNHEARD
 from memory.services.consolidation.stages import SKIPPED, StageContext, StageReport
@@ -35,11 +37,13 @@ REASON: Final = "decay"
 
 # What waits for extraction, for a person's judgement or for an end that somebody has named, and the procedures that
 # skills are, do not fade. Batches follow the ids, so that all writers lock rows in the same order.
-FADING: Final = f"""
-    SELECT m.id FROM memory_memory m
+_FADES: Final = """
+    FROM memory_memory m
     LEFT JOIN memory_memoryaccess a ON a.owner_id = m.owner_id AND a.memory_id = m.id
     LEFT JOIN memory_reflection f ON f.owner_id = m.owner_id AND f.memory_id = m.id
-    WHERE m.owner_id = %(owner)s AND m.id > %(after)s AND m.status = 'live' AND ({{fading}})
+    WHERE m.owner_id = %(owner)s AND m.id > %(after)s AND m.status = 'live' AND ({fading})
+      AND (%(only)s::uuid[] IS NULL OR m.agent_id = ANY(%(only)s::uuid[]))
+      AND (m.agent_id IS NULL OR m.agent_id <> ALL(%(others)s::uuid[]))
       AND (%(among)s::uuid[] IS NULL OR m.id = ANY(%(among)s::uuid[])) AND m.expires_at IS NULL
       AND NOT (%(extracting)s AND m.extracted_at IS NULL AND m.kind <> ALL(%(made)s) AND m.role <> ALL(%(unheard)s))
       AND NOT EXISTS (
@@ -48,8 +52,9 @@ FADING: Final = f"""
       AND NOT EXISTS (
           SELECT FROM memory_skill s
           WHERE s.owner_id = m.owner_id AND s.memory_id = m.id AND s.state <> 'archived')
-    ORDER BY m.id LIMIT {BATCH} FOR UPDATE OF m
 """
+FADING: Final = f"SELECT m.id {_FADES} ORDER BY m.id LIMIT {BATCH} FOR UPDATE OF m"
+COUNTED: Final = f"SELECT count(*) FROM (SELECT {_FADES} LIMIT %(most)s) AS fading"
 STALE: Final = (
     "GREATEST(m.created_at, COALESCE(f.last_reinforced_at, m.created_at), COALESCE(a.last_accessed, m.created_at)) "
     "< %(moment)s - make_interval(secs => 86400.0 * %({name})s)"
@@ -95,19 +100,55 @@ LET_GO: Final = """
 def forget(context: StageContext) -> Sequence[StageReport]:
     """Archive the memories that the owner's policy lets go, then let the graph go of what has faded.
 
+    On the memories of an agent for which another policy was chosen that one acts.
+
     At most once in 24 hours, unless somebody asks for it. Memories go in batches of 500, each in a transaction with a
     row of audit that names the run. What fades is computed from the row's own times, so that the same moment once more
     finds nothing.
     """
     policy = policy_named(context.settings["retention_policy"])
-    reason = _why_not(context, policy)
+    with owner_scope(context.actor.owner_id):
+        shares = shares_of(policy, chosen_by_agents("retention_policy"))
+    reason = _why_not(context, shares)
     if reason:
         return [StageReport("decay", state=SKIPPED, skipped_reason=reason)]
-    reports = [_archive(context, policy)]
+    decay = StageReport("decay", counts={"archived": 0})
+    for share in shares:
+        if share.policy.tiers:
+            _archive(context, share, decay)
+    reports = [decay]
     if policy.graph:
         reports += [_retract_relations(context, policy), _drop_entities(context, policy)]
     _note_done(context)
     return reports
+
+
+@dataclass(frozen=True, slots=True)
+class Share:
+    """The memories on which one policy acts: those of some agents, or of everybody but others."""
+
+    policy: RetentionPolicy
+    only: tuple[UUID, ...] | None = None
+    others: tuple[UUID, ...] = ()
+
+    @property
+    def parameters(self) -> dict[str, Any]:
+        """Give whose memories it acts on as `FADING` takes it."""
+        return {"only": None if self.only is None else list(self.only), "others": list(self.others)}
+
+
+def shares_of(policy: RetentionPolicy, by_agent: Mapping[UUID, str]) -> list[Share]:
+    """Divide an owner's memories by the policies that act on them.
+
+    Args:
+        policy: the owner's.
+        by_agent: names of the policies that were chosen for single agents.
+    """
+    agents: dict[str, list[UUID]] = {}
+    for agent_id, name in sorted(by_agent.items()):
+        agents.setdefault(name, []).append(agent_id)
+    own = [Share(policy_named(name), only=tuple(ids)) for name, ids in sorted(agents.items())]
+    return [Share(policy, others=tuple(sorted(by_agent))), *own]
 
 
 def fading_condition(policy: RetentionPolicy) -> tuple[str, Mapping[str, Any]]:
@@ -135,10 +176,10 @@ def _bounds(fading: Fading) -> dict[str, str]:
     return found
 
 
-def _why_not(context: StageContext, policy: RetentionPolicy) -> str:
+def _why_not(context: StageContext, shares: Sequence[Share]) -> str:
     if not context.settings["forgetting"]:
         return "forgetting.off"
-    if not policy.tiers and not policy.graph:
+    if not any(share.policy.tiers for share in shares) and not shares[0].policy.graph:
         return "policy.keeps"
     if context.by_hand:
         return ""
@@ -148,18 +189,8 @@ def _why_not(context: StageContext, policy: RetentionPolicy) -> str:
     return "not.due" if last is not None and context.moment - last < EVERY else ""
 
 
-def _archive(context: StageContext, policy: RetentionPolicy) -> StageReport:
-    report = StageReport("decay", counts={"archived": 0})
-    condition, parameters = fading_condition(policy)
-    values = {
-        **parameters,
-        **strength_parameters(policy, moment=context.moment),
-        "owner": context.actor.owner_id,
-        "extracting": context.settings["consolidation"],
-        "made": list(MADE_HERE),
-        "unheard": list(UNHEARD),
-        "after": UUID(int=0),
-    }
+def _archive(context: StageContext, share: Share, report: StageReport) -> None:
+    condition, values = _fading(context.actor.owner_id, context.settings, share, context.moment)
     fading = FADING.format(fading=condition)
     # Looked for before they are locked, since the turn at the graph is taken first.
     while due := _found(context, fading, {**values, "among": None}):
@@ -177,7 +208,39 @@ def _archive(context: StageContext, policy: RetentionPolicy) -> StageReport:
             _audit(context, "archive", "memory", len(found))
         report.count("archived", len(found))
         values["after"] = due[-1]
-    return report
+
+
+def count_fading(*, owner_id: UUID, settings: Mapping[str, Any], share: Share, moment: datetime, most: int) -> int:
+    """Count what a policy would archive at a moment, within the owner's scope.
+
+    Args:
+        owner_id: whose.
+        settings: the owner's, by name.
+        share: the policy, and on whose memories it acts.
+        moment: when.
+        most: where counting ends.
+    """
+    if not share.policy.tiers:
+        return 0
+    condition, values = _fading(owner_id, settings, share, moment)
+    with connection.cursor() as cursor:
+        cursor.execute(COUNTED.format(fading=condition), {**values, "among": None, "most": most})
+        return int(cursor.fetchone()[0])
+
+
+def _fading(owner_id: UUID, settings: Mapping[str, Any], share: Share, moment: datetime) -> tuple[str, dict[str, Any]]:
+    condition, parameters = fading_condition(share.policy)
+    values = {
+        **parameters,
+        **share.parameters,
+        **strength_parameters(share.policy, moment=moment),
+        "owner": owner_id,
+        "extracting": settings["consolidation"],
+        "made": list(MADE_HERE),
+        "unheard": list(UNHEARD),
+        "after": UUID(int=0),
+    }
+    return condition, values
 
 
 def _retract_relations(context: StageContext, policy: RetentionPolicy) -> StageReport:

@@ -16,7 +16,8 @@ import numpy as np
 from django.db import connection
 
 from memory.consolidation.clusters import LEAST, by_closeness, clusters_of
-from memory.consolidation.summarising import Passage, choose
+from memory.consolidation.pleasantries import is_pleasantry
+from memory.consolidation.summarising import Passage, choose, split_sentences
 from memory.models import (
     EdgeKind,
     EmbeddingSpace,
@@ -56,6 +57,8 @@ MOST_TOLD: Final = 20
 SHARED: Final = 0.5
 """Share of the smaller of two member lists from which a group is a known pattern's."""
 LONGEST: Final = 280
+
+WORDS: Final = ("id", "owner_id", "agent_id", "visibility", "text")
 
 SYSTEM: Final = (
     "These memories of one person are about the same. Say in one sentence, in their language, what recurs in them. Add "
@@ -123,11 +126,20 @@ def _groups(context: StageContext, report: StageReport, space_id: int, scope: UU
         return []
     ids = [row[0] for row in rows]
     vectors: Vectors = np.asarray([row[1] for row in rows], dtype=np.float32)
-    found = _said_often(ids, clusters_of(vectors), context)
+    found = _said_often(ids, _telling(ids, clusters_of(vectors), context), context)
     report.count("rows", len(rows))
     report.count("clusters", len(found))
     report.count("singletons", len(rows) - sum(len(members) for members in found))
     return [Group(tuple(ids[place] for place in by_closeness(vectors, members))) for members in found]
+
+
+def _telling(ids: Sequence[UUID], found: list[list[int]], context: StageContext) -> list[list[int]]:
+    """Take out of groups what only greets, thanks or agrees: it is alike, and about nothing."""
+    members = [ids[place] for group in found for place in group]
+    with owner_scope(context.actor.owner_id):
+        rows = opened(list(Memory.objects.filter(pk__in=members).only(*WORDS)))
+    silent = {row.pk for row in rows if all(is_pleasantry(one) for one in split_sentences(row.text))}
+    return [[place for place in group if ids[place] not in silent] for group in found]
 
 
 def _said_often(ids: Sequence[UUID], found: list[list[int]], context: StageContext) -> list[list[int]]:

@@ -20,6 +20,7 @@ from memory.ids import new_id
 from memory.models import ConsolidationRun, OwnerActivity, RiskClass, RunState, RunTrigger, owner_scope
 from memory.ports.outbound import on_behalf_of
 from memory.services.actors import system
+from memory.services.announcing import run_changed
 from memory.services.clock import now
 from memory.services.consolidation import lease, order
 from memory.services.consolidation.cadence import Situation, pause_after_errors, week_over_at
@@ -98,6 +99,7 @@ def _begin(
             lease.release(run.pk)
             return None
         run.save(force_update=request_id is not None, force_insert=request_id is None)
+        run_changed(run.pk)
     return run
 
 
@@ -161,6 +163,7 @@ class _Run:
         moment = now()
         with owner_scope(self._owner_id):
             self._ours().update(state=RunState.FAILED, error_code=code[:64], finished_at=moment, stage="")
+            run_changed(self._run.pk)
             self._note_activity(situation, self._groups, moment)
             lease.release(self._run.pk)
         return self._as_stored()
@@ -247,6 +250,7 @@ class _Run:
             "completion_tokens": usage.completion_tokens,
         }
         with owner_scope(self._owner_id):
+            run_changed(self._run.pk, stages_done=done)
             return bool(self._ours().update(**values))
 
     def _ours(self) -> Any:

@@ -12,6 +12,7 @@ from django.db.models import Min, Q
 from memory.errors import Conflict, InvalidInput, NotFound
 from memory.models import ConsolidationRun, DueWork, OwnerActivity, RunState, RunTrigger, owner_scope
 from memory.services.actors import Actor, Permission
+from memory.services.announcing import run_changed
 from memory.services.clock import now
 from memory.services.consolidation import order
 from memory.services.consolidation.cadence import switched_on
@@ -151,6 +152,7 @@ def ask_for_run(
         later = timedelta(seconds=seconds) + longest_silence() if wait else timedelta(0)
         call_for_work(DueWork.CONSOLIDATE_NOW, due_at=moment + later)
         row = _request(actor, chosen, moment)
+        run_changed(row.pk)
     if not wait:
         return row
     run = run_consolidation(

@@ -11,9 +11,10 @@ from uuid import UUID
 from django.db.models import Q, QuerySet
 
 from memory.errors import KeysUnavailable
-from memory.models import ExtractionFailure, Memory, Role, Status, owner_scope
+from memory.models import ExtractionFailure, Kind, Memory, Role, Status, owner_scope
 from memory.ports import Passage
 from memory.services.actors import Target
+from memory.services.agent_settings import chosen_by_agents
 from memory.services.consolidation.derived import made_here, target_of
 from memory.services.consolidation.recalled import without_blocks
 from memory.services.consolidation.situation import MADE_HERE, UNHEARD
@@ -80,20 +81,25 @@ class _Filling:
 def select(context: StageContext, report: StageReport) -> list[Batch]:
     """Choose the rows of a run and mark those that are not to be drawn from.
 
-    Oldest first. A turn of a system or a tool, a text that Loci made itself and our own recalled text coming back are
-    marked as extracted and counted; where a turn holds more than such text, only the rest of it is read. What could
-    not be drawn from waits for its next attempt. A row longer than a batch has one of its own; the extractor divides
-    it as it needs.
+    Oldest first. A turn of a system or a tool, one of an agent for which auto-capture is off, a text that Loci made
+    itself and our own recalled text coming back are marked as extracted and counted; where a turn holds more than such
+    text, only the rest of it is read. What could not be drawn from waits for its next attempt. A row longer than a
+    batch has one of its own; the extractor divides it as it needs.
     """
     filling = _Filling(context.settings["consolidation_batch_characters"], context.settings["consolidation_batches"])
     unheard: list[UUID] = []
+    uncaptured: list[UUID] = []
     ours: list[UUID] = []
     closed: dict[UUID, str] = {}
     with owner_scope(context.actor.owner_id):
+        captures, by_agent = context.settings["auto_capture"], chosen_by_agents("auto_capture")
         for page in _pages(context.moment):
             echoes = _echoes(page)
             full = False
             for row in page:
+                if row.kind == Kind.TURN and not (by_agent.get(row.agent_id, captures) if row.agent_id else captures):
+                    uncaptured.append(row.pk)
+                    continue
                 try:
                     if _is_ours(row):
                         unheard.append(row.pk)
@@ -110,13 +116,14 @@ def select(context: StageContext, report: StageReport) -> list[Batch]:
                     break
             if full:
                 break
-        mark_extracted([*unheard, *ours], context.moment)
+        mark_extracted([*unheard, *uncaptured, *ours], context.moment)
         for batch in filling.batches:
             _in_order(batch)
         _show_before(filling.batches)
     report.counts |= {"rows": sum(len(batch.rows) for batch in filling.batches), "batches": len(filling.batches)}
-    for name, count in (("skipped_kind", len(unheard)), ("skipped_recalled", len(ours)), ("closed", len(closed))):
-        report.count(name, count)
+    counts = {"skipped_kind": unheard, "skipped_capture": uncaptured, "skipped_recalled": ours, "closed": closed}
+    for name, rows in counts.items():
+        report.count(name, len(rows))
     return filling.batches
 
 

@@ -39,6 +39,8 @@ SITUATION: Final = f"""
          JOIN memory_memory m ON m.id = f.memory_id AND {WAITS} WHERE f.owner_id = %(owner)s) AS retry_at,
         u.rows AS unslept, u.since AS unslept_since,
         EXISTS (SELECT FROM memory_memory WHERE owner_id = %(owner)s) AS memories,
+        EXISTS (SELECT FROM memory_agentsettings WHERE owner_id = %(owner)s
+                AND "values"->>'retention_policy' <> 'keep') AS agents_fade,
         s.first IS NOT NULL AS sessions_open, s.due AS session_due_at,
         CASE WHEN g.version IS DISTINCT FROM c.graph_version THEN g.changed_at END AS graph_changed_at,
         c.computed_at AS divided_at,

@@ -18,6 +18,7 @@ from django.db.models import Q
 from memory.errors import Conflict, NotFound
 from memory.ids import new_id
 from memory.models import Community, CommunityState, Entity, Memory, Relation, Status, current_owner, owner_scope
+from memory.privacy.masking import masked_value
 from memory.services.actors import Actor, Permission
 from memory.services.audit.reading import reads, rows_of
 from memory.services.clock import now
@@ -224,6 +225,14 @@ def bridges(*, actor: Actor, size: int = 20) -> list[Bridge]:
             Bridge(first, second, weight, count, [relations[one] for one in heaviest])
             for first, second, weight, count, heaviest in rows
         ]
+
+
+def titles(actor: Actor, numbers: Sequence[int]) -> dict[int, str]:
+    """Give what communities are called, by number, as far as the actor may know; within the owner's scope."""
+    if not numbers:
+        return {}
+    found = _seen(actor, numbers=numbers, after=None, size=len(numbers))
+    return {one.number: str(masked_value(one.title)) for one in found}
 
 
 def divide_now(*, actor: Actor) -> Division:

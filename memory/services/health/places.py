@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Final
 
 from django.conf import settings
+from django.utils.translation import gettext_noop
 
 from memory.crypto.keyring import keyring
 from memory.errors import LociError
@@ -67,11 +68,11 @@ def disk_finding() -> Finding:
 def _places() -> Iterator[tuple[str, Path, bool]]:
     """Give what is written, where, and whether it grows with every memory."""
     if settings.EMBEDDED_DATABASE:
-        yield "the database", Path(settings.DATA_DIRECTORY), True
+        yield gettext_noop("the database"), Path(settings.DATA_DIRECTORY), True
     if not settings.KEYS_DATABASE_URL:
-        yield "the keys", Path(settings.KEYS_DIRECTORY), False
-    yield "the configuration", Path(settings.CONFIG_DIRECTORY), False
-    yield "the cache", Path(settings.CACHE_DIRECTORY), False
+        yield gettext_noop("the keys"), Path(settings.KEYS_DIRECTORY), False
+    yield gettext_noop("the configuration"), Path(settings.CONFIG_DIRECTORY), False
+    yield gettext_noop("the cache"), Path(settings.CACHE_DIRECTORY), False
 
 
 def _room(place: str, path: Path, grows: bool) -> Finding:

@@ -1,5 +1,5 @@
-"""What goes with an agent besides its memories: keys, sessions, messages, reads, its own graph, what apps keep of it,
-and its row.
+"""What goes with an agent besides its memories: keys, sessions, messages, reads, files, its own graph, what apps keep
+of it, and its row.
 """
 
 from __future__ import annotations
@@ -14,6 +14,7 @@ from django.db.models import Q
 
 from memory.models import (
     Agent,
+    AgentFile,
     AgentKey,
     BusMessage,
     GroupMembership,
@@ -51,7 +52,11 @@ def erase_agent(agent_id: UUID) -> dict[str, int]:
     Call it within the owner's scope, after `take_turn`.
     """
     named = {agent_id}
-    for rows in (BusMessage.objects.filter(of_agent(agent_id)), Session.objects.filter(agent_id=agent_id)):
+    for rows in (
+        BusMessage.objects.filter(of_agent(agent_id)),
+        Session.objects.filter(agent_id=agent_id),
+        AgentFile.objects.filter(agent_id=agent_id),
+    ):
         named.update(rows.values_list("pk", flat=True))
     close_answers(named)
     gone = {

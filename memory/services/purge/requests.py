@@ -27,7 +27,6 @@ from memory.services.purge.registry import Subject, targets
 TOKEN_BYTES: Final = 32
 # Writers that began before hold the owner's row for the time of one transaction.
 PATIENCE: Final = "20s"
-KINDS: Final = frozenset({"person", "operator"})
 
 
 class NewPurge(NamedTuple):
@@ -59,7 +58,7 @@ def begin_purge(*, actor: Actor, at: datetime | None = None) -> NewPurge:
     Cannot be undone. Waits up to 20 seconds for writers that have begun before.
 
     Args:
-        actor: the person, or an operator.
+        actor: the person, an operator, or staff.
         at: the moment that counts as now.
 
     Raises:
@@ -67,7 +66,7 @@ def begin_purge(*, actor: Actor, at: datetime | None = None) -> NewPurge:
         OwnerPurging: a purge of this owner has begun already.
         Conflict: a writer does not come to its end (`owner.busy`); nothing was begun.
     """
-    if actor.agent_id is not None or actor.kind not in KINDS:
+    if not actor.human:
         raise PermissionRefused("Only a person can have everything erased. Nothing was changed.")
     made = request_purge(
         owner_id=actor.owner_id,

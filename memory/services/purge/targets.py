@@ -13,8 +13,11 @@ from memory.crypto.keyring import keyring
 from memory.graph.adjacency import adjacencies
 from memory.models import (
     Agent,
+    AgentFile,
+    AgentFileVersion,
     AgentGroup,
     AgentKey,
+    AgentSettings,
     BusMessage,
     CausalLink,
     Community,
@@ -30,6 +33,8 @@ from memory.models import (
     EventParticipant,
     ExtractionFailure,
     GraphEvidence,
+    GraphLayout,
+    GraphPosition,
     GraphState,
     GroupMembership,
     IdempotencyRecord,
@@ -55,6 +60,7 @@ from memory.models import (
     Relation,
     ReviewEvidence,
     ReviewItem,
+    SavedSearch,
     Session,
     Skill,
     SkillDependency,
@@ -67,6 +73,7 @@ from memory.recall.vocabulary import vocabularies
 from memory.services import outbound, reinforcement
 from memory.services.audit import readers
 from memory.services.expansion import forget_expansions
+from memory.services.purge.agent_parts import add_agent_part, rows_of_agent
 from memory.services.purge.caches import CachesTarget, register_cache
 from memory.services.purge.logins import BrowserSessionsTarget, LoginTarget
 from memory.services.purge.queue import QueueTarget
@@ -82,6 +89,8 @@ TABLES: Final = (
     TableTarget("review_items", ReviewItem),
     TableTarget("consolidation_runs", ConsolidationRun),
     TableTarget("extraction_failures", ExtractionFailure),
+    TableTarget("graph_positions", GraphPosition),
+    TableTarget("graph_layouts", GraphLayout),
     TableTarget("graph_evidence", GraphEvidence),
     TableTarget("event_participants", EventParticipant),
     TableTarget("temporal_events", TemporalEvent),
@@ -117,7 +126,11 @@ TABLES: Final = (
     TableTarget("outbound_requests", OutboundRequest),
     TableTarget("idempotency_answers", IdempotencyRecord),
     TableTarget("recall_records", RecallRecord),
+    TableTarget("saved_searches", SavedSearch),
     TableTarget("profile_overrides", ProfileOverride),
+    TableTarget("file_versions", AgentFileVersion),
+    TableTarget("files", AgentFile),
+    TableTarget("agent_settings", AgentSettings),
     TableTarget("agent_keys", AgentKey),
     TableTarget("group_memberships", GroupMembership),
     TableTarget("agents", Agent),
@@ -135,6 +148,8 @@ def register_targets() -> None:
     register(CachesTarget(), phase=Phase.STORES)
     for table in TABLES:
         register(table, phase=Phase.ROWS)
+    add_agent_part(rows_of_agent("files", AgentFile))
+    add_agent_part(rows_of_agent("agent_settings", AgentSettings))
     register(PurgesTarget(), phase=Phase.ROWS)
     register(AuditTarget(), phase=Phase.AUDIT)
     register(KeysTarget(), phase=Phase.KEYS)

@@ -11,6 +11,8 @@ from django.contrib import messages
 from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
 from django.shortcuts import render
 from django.urls import reverse
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
 
 from memory.errors import LociError, NotFound
 from memory.palace.access import person_page
@@ -19,7 +21,7 @@ from memory.palace.privacy_view import named
 from memory.services.actors import Actor
 from memory.services.agents import list_agents
 from telemetry.palace.costs_forms import BudgetForm
-from telemetry.palace.costs_view import KINDS, PERIODS, budget_rows, cost_rows, money, numbers, trend, warnings
+from telemetry.palace.costs_view import KINDS, budget_rows, cost_rows, money, numbers, trend, warnings
 from telemetry.palace.forms_of_pages import form_of
 from telemetry.palace.frame import frame
 from telemetry.services.asked import days_of
@@ -27,8 +29,17 @@ from telemetry.services.costs.budgets import remove_budget, set_budget
 from telemetry.services.costs.report import DAYS, MOST_DAYS, UsageRequest, usage_report
 
 WINDOWS: Final = (7, 30, 90, 365)
-GROUPS: Final = {"component": "Part of Loci", "agent": "Agent", "model": "Model", "kind": "Kind of model"}
+GROUPS: Final = {
+    "component": gettext_lazy("Part of Loci"),
+    "agent": gettext_lazy("Agent"),
+    "model": gettext_lazy("Model"),
+    "kind": gettext_lazy("Kind of model"),
+}
 """What the tables below the trend are grouped by, and their titles."""
+SET: Final = {
+    "day": gettext_lazy("The budget of today is set. It holds at once."),
+    "month": gettext_lazy("The budget of this month is set. It holds at once."),
+}
 LABELS: Final = {"kind": KINDS}
 
 
@@ -48,7 +59,7 @@ def save_budget(request: HttpRequest, actor: Actor) -> HttpResponse:
         except LociError as error:
             add_to_form(form, error)
         else:
-            messages.success(request, f"The budget of {PERIODS[kept.period.sort.value]} is set. It holds at once.")
+            messages.success(request, SET[kept.period.sort.value])
             return HttpResponseRedirect(f"{reverse('telemetry:costs')}#budgets")
     form.focus_first_error()
     return _page(request, actor, form, status=422)
@@ -64,7 +75,7 @@ def drop_budget(request: HttpRequest, actor: Actor) -> HttpResponse:
         agent_id=_agent(request.POST.get("agent", "")),
         version=int(version) if version.isascii() and version.isdigit() and len(version) < 10 else None,
     )
-    messages.success(request, "The budget is removed.")
+    messages.success(request, _("The budget is removed."))
     return HttpResponseRedirect(f"{reverse('telemetry:costs')}#budgets")
 
 
@@ -99,7 +110,7 @@ def _page(request: HttpRequest, actor: Actor, form: BudgetForm | None = None, *,
         "budgets": budgets,
         "warnings": warnings(budgets),
         "groups": [
-            (name, title, cost_rows(report.further[name], report.currency, labels=LABELS.get(name)))
+            (name, str(title), cost_rows(report.further[name], report.currency, labels=LABELS.get(name)))
             for name, title in GROUPS.items()
         ],
         "unpriced": report.unpriced,

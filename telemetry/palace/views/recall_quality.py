@@ -12,17 +12,20 @@ from django.contrib import messages
 from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
 from django.shortcuts import render
 from django.urls import reverse
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
 
 from memory.errors import InvalidInput, LociError, NotFound
 from memory.palace.access import is_partial, person_page, safe_next
 from memory.palace.errors import add_to_form
+from memory.palace.numbers import local
 from memory.palace.privacy_view import NO_NAME, named
 from memory.services.actors import Actor
 from memory.services.agents import list_agents
 from memory.services.clock import now
 from memory.services.settings import change_settings
 from telemetry.models import RecallExperiment
-from telemetry.palace import recall_view
+from telemetry.palace import experiment_view, recall_view
 from telemetry.palace.experiment_form import PROFILES, ExperimentForm
 from telemetry.palace.forms_of_pages import form_of
 from telemetry.palace.frame import frame
@@ -41,7 +44,7 @@ from telemetry.services.recalls.tuning import SWITCH, list_tuner_changes, tuner_
 
 SHOWN_CHANGES: Final = 10
 SHOWN_EXPERIMENTS: Final = 20
-BEGUN: Final = "The comparison has begun. Agents that name no profile take part in it from now on."
+BEGUN: Final = gettext_lazy("The comparison has begun. Agents that name no profile take part in it from now on.")
 SAID: Final = {"yes": True, "no": False}
 
 
@@ -83,7 +86,7 @@ def explain(request: HttpRequest, actor: Actor, recall_id: UUID) -> HttpResponse
 def end(request: HttpRequest, actor: Actor, experiment_id: UUID) -> HttpResponse:
     """End an experiment."""
     end_experiment(actor=actor, experiment_id=experiment_id)
-    messages.success(request, "The comparison has ended. What it found stays here.")
+    messages.success(request, _("The comparison has ended. What it found stays here."))
     return _to_page()
 
 
@@ -92,7 +95,7 @@ def switch_tuner(request: HttpRequest, actor: Actor) -> HttpResponse:
     """Switch the tuner on or off."""
     on = request.POST.get("enabled") == "true"
     change_settings(actor=actor, changes={SWITCH: on})
-    messages.success(request, f"The tuner is {'on' if on else 'off'}.")
+    messages.success(request, _("The tuner is on.") if on else _("The tuner is off."))
     return _to_page()
 
 
@@ -100,7 +103,7 @@ def switch_tuner(request: HttpRequest, actor: Actor) -> HttpResponse:
 def undo(request: HttpRequest, actor: Actor, change_id: UUID) -> HttpResponse:
     """Undo a change of the tuner."""
     change = undo_tuner_change(actor=actor, change_id=change_id)
-    messages.success(request, f"The least relevance is {change.before:.2f} again.")
+    messages.success(request, _("The least relevance is %(value)s again.") % {"value": local(f"{change.before:.2f}")})
     return _to_page()
 
 
@@ -152,8 +155,8 @@ def _page(request: HttpRequest, actor: Actor, form: ExperimentForm | None = None
             for one in report.stages
         ],
         "profiles": recall_view.profile_rows(report.profiles),
-        "agents": recall_view.agent_rows(report.agents, names, NO_NAME),
-        "slow": recall_view.slow_rows(report.slow, names, NO_NAME, current),
+        "agents": recall_view.agent_rows(report.agents, names, str(NO_NAME)),
+        "slow": recall_view.slow_rows(report.slow, names, str(NO_NAME), current),
         "tuner": tuner_status(actor=actor),
         "changes": recall_view.change_rows(list_tuner_changes(actor=actor, size=SHOWN_CHANGES), current),
         "form": form or ExperimentForm(agents=list(names.items())),
@@ -173,14 +176,14 @@ def _experiments(request: HttpRequest, actor: Actor, names: Mapping[UUID, str], 
     results = experiment_results(actor=actor, experiment_id=shown.pk)
     return {
         "experiment": shown,
-        "experiment_label": recall_view.experiment_label(shown),
+        "experiment_label": experiment_view.experiment_label(shown),
         "running": any(one.ended_at is None for one in listed),
-        "named_agents": [names.get(agent, NO_NAME) for agent in shown.agents],
-        "arms": recall_view.arm_rows(results),
-        "differences": recall_view.difference_rows(results),
-        "method": results.method,
+        "named_agents": [names.get(agent, str(NO_NAME)) for agent in shown.agents],
+        "arms": experiment_view.arm_rows(results),
+        "differences": experiment_view.difference_rows(results),
+        "method": _(results.method),
         "least_agents": results.least_agents,
-        "experiments": recall_view.experiment_rows(listed, shown.pk, current) if len(listed) > 1 else [],
+        "experiments": experiment_view.experiment_rows(listed, shown.pk, current) if len(listed) > 1 else [],
     }
 
 

@@ -6,6 +6,7 @@ from django.contrib import messages
 from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
 from django.shortcuts import render
 from django.urls import reverse
+from django.utils.translation import gettext as _
 
 from memory.errors import InvalidInput
 from memory.palace.access import person_page
@@ -25,6 +26,9 @@ def page(request: HttpRequest, actor: Actor) -> HttpResponse:
     if enabled is None:
         raise InvalidInput("Say whether test mode is to be on.", code="test_mode.invalid", field="enabled")
     set_test_mode(actor=actor, enabled=enabled)
-    done = "on: turn events go to the test stream" if enabled else "off: turn events go to the live stream"
-    messages.success(request, f"Test mode is {done}.")
+    if enabled:
+        said = _("Test mode is on: turn events go to the test stream.")
+    else:
+        said = _("Test mode is off: turn events go to the live stream.")
+    messages.success(request, said)
     return HttpResponseRedirect(reverse("telemetry:index"))

@@ -9,7 +9,7 @@ from typing import Final
 
 import numpy as np
 
-from telemetry.coverage.hint import Figures, decision_hint
+from telemetry.coverage.hint import Figures, Said, hint
 from telemetry.coverage.next_spoke import next_spoke
 from telemetry.coverage.pareto import Slice, pareto
 from telemetry.coverage.trend import Day, trend
@@ -104,7 +104,7 @@ class CoverageReport:
         cluster_count: how many there are in all, `fallback_clusters` of them with a fallback.
         top_failures: clusters with turns that failed although a real spoke had taken them, most such turns first.
         coverage_by_spoke: by name, the most turns first; what lies beyond the first 100 together under `FURTHER`.
-        decision_hint: what the numbers say about the next step.
+        hint: what the numbers say about the next step.
         window_days, window: how many days, and from when to when.
         stream: `live` or `test`; `test_mode` says whether events go to the latter now.
         pending: whether vectors are still to be made, of `pending_requests` different requests.
@@ -123,7 +123,7 @@ class CoverageReport:
     fallback_clusters: int
     top_failures: tuple[Cluster, ...]
     coverage_by_spoke: dict[str, SpokeCoverage]
-    decision_hint: str
+    hint: tuple[Said, ...]
     window_days: int
     window: tuple[datetime, datetime]
     stream: str
@@ -143,6 +143,11 @@ class CoverageReport:
     def size(self) -> int:
         """Give about how many bytes its texts and numbers take."""
         return BYTES_OF_CLUSTER * (1 + len(self.clusters) + len(self.top_failures) + len(self.coverage_by_spoke))
+
+    @property
+    def decision_hint(self) -> str:
+        """Give the hint in English, as programs get it."""
+        return " ".join(map(str, self.hint))
 
     @property
     def since(self) -> datetime:
@@ -188,7 +193,7 @@ def assembled(
         fallback_clusters=fallback_clusters,
         top_failures=_clusters(analysis, failing, texts),
         coverage_by_spoke=_by_spoke(turns),
-        decision_hint=decision_hint(Figures(total, fallback_rate, failure_rate, fallback_clusters, compared)),
+        hint=hint(Figures(total, fallback_rate, failure_rate, fallback_clusters, compared)),
         window_days=days,
         window=(window.since, window.until),
         stream=window.stream,

@@ -9,6 +9,7 @@ from typing import Final
 from uuid import UUID
 
 import numpy as np
+from django.utils.translation import gettext_noop
 
 from memory.models import owner_scope
 from memory.services.actors import Actor
@@ -30,7 +31,7 @@ from telemetry.services.recalls.experiments import CONTROL, VARIANT, get_experim
 from telemetry.services.recalls.reading import Floats, Recalls, feedback, observations
 from telemetry.services.recalls.summary import Summary, summary
 
-METHOD: Final = "bootstrap over agents, 1,000 draws, 95 % percentiles"
+METHOD: Final = gettext_noop("bootstrap over agents, 1,000 draws, 95 % percentiles")
 TOO_FEW: Final = "too_few"
 UNCLEAR: Final = "unclear"
 HIGHER: Final = "higher"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from datetime import timedelta
 from typing import Any
 
 import pytest
@@ -11,14 +12,10 @@ from django.urls import reverse
 
 from memory.models import User
 from memory.services.actors import Actor
+from memory.services.health import heartbeat
 from telemetry.services.turns.test_mode import set_test_mode
 from tests.conftest import PASSWORD
 from tests.integration.palace.conftest import DIRECTIVES, client_of, directives
-
-
-@pytest.fixture
-def staff(make_owner: Callable[..., Actor]) -> Client:
-    return client_of(make_owner("boss", staff=True))
 
 
 def test_staff_find_the_front_page_under_the_same_policy(staff: Client) -> None:
@@ -37,6 +34,15 @@ def test_the_front_page_leads_to_the_palace_and_out(staff: Client) -> None:
     html = staff.get("/admin/").content.decode()
     assert 'action="/logout/"' in html
     assert "password" not in html.casefold()
+
+
+@pytest.mark.parametrize(
+    "page", ["telemetry-admin:coverage", "telemetry:costs", "telemetry:health", "telemetry:recall"]
+)
+def test_the_front_page_leads_to_what_telemetry_adds(staff: Client, page: str) -> None:
+    address = reverse(page)
+    assert staff.get("/admin/").content.decode().count(f'href="{address}"') >= 2
+    assert staff.get(address).status_code == 200
 
 
 @pytest.mark.parametrize("path", ["/admin/", "/admin/login/", "/admin/nothing/"])
@@ -103,3 +109,11 @@ def test_the_front_page_says_when_test_mode_is_on(make_owner: Callable[..., Acto
     assert f'href="{reverse("telemetry:test-mode")}"' in html
     set_test_mode(actor=boss, enabled=False)
     assert "Test mode" not in client.get("/admin/").content.decode()
+
+
+def test_the_front_page_says_when_no_worker_runs(staff: Client, monkeypatch: pytest.MonkeyPatch) -> None:
+    assert "No worker is running" not in staff.get("/admin/").content.decode()
+    monkeypatch.setattr(heartbeat, "SILENCE", timedelta(0))
+    answer = staff.get("/admin/")
+    assert answer.status_code == 200
+    assert "No worker is running" in answer.content.decode()

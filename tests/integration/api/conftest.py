@@ -91,9 +91,19 @@ def anonymous() -> Client:
 @pytest.fixture
 def woman(alice: Actor) -> Client:
     """Alice herself, logged in."""
+    return _logged_in(alice)
+
+
+@pytest.fixture
+def strange_woman(mallory: Actor) -> Client:
+    """Another owner, logged in."""
+    return _logged_in(mallory)
+
+
+def _logged_in(owner: Actor) -> Client:
     client = Client()
-    client.force_login(User.objects.get(owner__id=alice.owner_id))
-    client.actor = alice
+    client.force_login(User.objects.get(owner__id=owner.owner_id))
+    client.actor = owner
     return client
 
 

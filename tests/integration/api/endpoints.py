@@ -24,6 +24,7 @@ ENDPOINTS: list[Entry] = [
     ("delete", "/memories/{memory}", None, Permission.DELETE),
     ("post", "/memories/{memory}/reveal", None, Permission.READ),
     ("post", "/memories/{memory}/archive", None, Permission.DELETE),
+    ("post", "/memories/{memory}/dispute", {"reason": "It was Porto."}, Permission.WRITE),
     ("post", "/memories/{memory}/restore", None, Permission.WRITE),
     ("get", "/memories/{memory}/history", None, Permission.READ),
     ("get", "/memories/{memory}/sources", None, Permission.READ),
@@ -63,6 +64,7 @@ ENDPOINTS: list[Entry] = [
     ("post", "/graph/query", {"question": "What about Alice?"}, Permission.READ),
     ("get", "/graph/stats", None, Permission.READ),
     ("get", "/facts", None, Permission.READ),
+    ("get", "/graph/view", None, Permission.READ),
     ("get", "/graph/communities", None, Permission.READ),
     ("post", "/graph/communities", None, Permission.REVIEW),
     ("get", "/graph/communities/bridges", None, Permission.READ),
@@ -101,12 +103,24 @@ ENDPOINTS: list[Entry] = [
     ("post", "/recall", {"query": "tea"}, Permission.READ),
     ("get", "/recalls/{recall}", None, Permission.READ),
     ("post", "/context", {"query": "tea"}, Permission.READ),
+    ("get", "/files", None, Permission.FILES_READ),
+    ("post", "/files", {"path": "NOTES.md", "content": "x"}, Permission.FILES_WRITE),
+    ("get", "/files/{file}", None, Permission.FILES_READ),
+    ("put", "/files/{file}", {"content": "x"}, Permission.FILES_WRITE),
+    ("patch", "/files/{file}", {"path": "OTHER.md"}, Permission.FILES_WRITE),
+    ("delete", "/files/{file}", None, Permission.FILES_WRITE),
+    ("get", "/files/{file}/history", None, Permission.FILES_READ),
+    ("get", "/files/{file}/history/1", None, Permission.FILES_READ),
+    ("post", "/files/{file}/restore", {}, Permission.FILES_WRITE),
     ("get", "/settings", None, Permission.READ),
     ("patch", "/settings", {"recall_limit": 7}, Permission.SETTINGS),
     ("get", "/profiles", None, Permission.READ),
     ("get", "/profiles/default", None, Permission.READ),
     ("patch", "/profiles/default", {"limit": 7}, Permission.SETTINGS),
     ("delete", "/profiles/default", None, Permission.SETTINGS),
+    ("get", "/saved-searches", None, Permission.READ),
+    ("post", "/saved-searches", {"name": "Tea", "question": "tea"}, Permission.SETTINGS),
+    ("delete", "/saved-searches/{saved}", None, Permission.SETTINGS),
     ("get", "/access-log", None, Permission.PRIVACY),
     ("get", "/outbound", None, Permission.PRIVACY),
     ("get", "/stats", None, Permission.READ),
@@ -118,6 +132,9 @@ ENDPOINTS: list[Entry] = [
     ("post", "/snapshots/restore", "{snapshot}", Permission.PRIVACY),
     ("get", "/agents", None, Permission.AGENTS),
     ("post", "/agents", {"name": "new"}, Permission.AGENTS),
+    ("patch", "/agents/{agent}", {"name": "renamed"}, Permission.AGENTS),
+    ("get", "/agents/{agent}/settings", None, Permission.AGENTS),
+    ("patch", "/agents/{agent}/settings", {"recall_limit": 7}, Permission.SETTINGS),
     ("post", "/agents/{agent}/pause", None, Permission.AGENTS),
     ("post", "/agents/{agent}/resume", None, Permission.AGENTS),
     ("get", "/agents/{agent}/keys", None, Permission.AGENTS),
@@ -132,6 +149,7 @@ ENDPOINTS: list[Entry] = [
     ("get", "/purges", None, Permission.PRIVACY),
     ("post", "/purges", {"source": "user:nobody"}, Permission.PRIVACY),
     ("get", "/purges/{purge}", None, Permission.PRIVACY),
+    ("patch", "/keys/{key}", {"label": "renamed"}, Permission.AGENTS),
     ("delete", "/keys/{key}", None, Permission.AGENTS),
     ("get", "/groups", None, Permission.AGENTS),
     ("post", "/groups", {"kind": "squad", "name": "new"}, Permission.AGENTS),
@@ -165,13 +183,21 @@ ENDPOINTS: list[Entry] = [
     ("post", "/telemetry/pipeline-coverage/test-mode", {"enabled": True}, Permission.SETTINGS),
 ]
 # What no agent may do, whatever its key allows.
-PERSONS_ONLY = {("put", "/agents/{agent}/trust"), ("post", "/memories/{memory}/reveal")}
+PERSONS_ONLY = {
+    ("put", "/agents/{agent}/trust"),
+    ("post", "/memories/{memory}/reveal"),
+    ("get", "/saved-searches"),
+    ("post", "/saved-searches"),
+    ("delete", "/saved-searches/{saved}"),
+}
 # What gives all texts, hence asks for the permission to read them besides.
 READS_TOO = [("get", "/export"), ("get", "/archive"), ("post", "/snapshots")]
 # Open to everybody, or to whoever has a token; tested on their own.
 PUBLIC = {"health", "purges/<str:purge_id>/receipt"}
 # Parts of paths that name a row without its id.
-LITERAL = {"default", "day", "month"}
+LITERAL = {"default", "day", "month", "1"}
+# Headers without which an action is not done.
+HEADERS = {("put", "/files/{file}"): {"If-Match": "*"}}
 WITH_ID = [entry for entry in ENDPOINTS if "{" in entry[1]]
 WITHOUT_MEMORY = ("/access-log", "/outbound", "/settings", "/agents", "/keys", "/groups", "/purges", "/telemetry")
 

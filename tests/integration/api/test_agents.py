@@ -24,7 +24,7 @@ def test_an_agent_is_made_with_a_key_that_works(woman: Client) -> None:
     assert listed["id"] == key.json()["id"]
     assert listed["label"] == "laptop"
     assert listed["prefix"] == key.json()["secret"].split("_")[1]
-    assert set(listed["scopes"]) == {"memory:read", "memory:write", "memory:delete", "telemetry:write"}
+    assert set(listed["scopes"]) == {"memory:read", "memory:write", "memory:delete", "files:read", "telemetry:write"}
     assert listed["default_scope"] == "owner"
     assert listed["last_used_at"].endswith("Z")
     assert "secret" not in listed

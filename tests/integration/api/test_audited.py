@@ -31,12 +31,12 @@ SHOWS_NO_MEMORY = {
     "/stats",
 }
 # An agent is refused there.
-FOR_PERSONS = "/memories/{memory}/reveal"
+FOR_PERSONS = {"/memories/{memory}/reveal", "/saved-searches"}
 READING = [
     (method, path, body)
     for method, path, body, permission in ENDPOINTS
     if permission == Permission.READ
-    and path not in SHOWS_NO_MEMORY | {FOR_PERSONS}
+    and path not in SHOWS_NO_MEMORY | FOR_PERSONS
     or path in {"/access-log", "/memories/{memory}/reads"}
 ]
 
@@ -158,7 +158,9 @@ def test_filters_that_cannot_be_used(woman: Client, query: str, code: str) -> No
     problem(woman.json("get", f"/access-log?{query}"), 422, code)
 
 
-@pytest.mark.parametrize(("name", "known"), [("verb", VERBS), ("kind", KINDS), ("actor", ACTORS | {"agent:<id>"})])
+@pytest.mark.parametrize(
+    ("name", "known"), [("verb", VERBS), ("kind", KINDS), ("actor", ACTORS | {"agent:<id>", "staff:<id>"})]
+)
 def test_an_unknown_word_is_answered_with_the_known_ones(woman: Client, name: str, known: frozenset[str]) -> None:
     body = problem(woman.json("get", f"/access-log?{name}=foo"), 422, f"{name}.invalid")
     assert body["field"] == name

@@ -9,13 +9,16 @@ from typing import Any
 
 import pytest
 
-from memory.api.parsers import BYTES_A_VALUE, StrictJSONParser
+from memory.api.parsers import StrictJSONParser
 from memory.errors import TooLarge
+from memory.text.strict_json import BYTES_A_VALUE
 from tests.apps import API as API_ROUTES
 from tests.integration.api.conftest import API, Client, problem
 
 MIB = 1024 * 1024
 LARGER = {
+    "create_file": 2,
+    "write_file": 2,
     "ingest_turns": 8,
     "remember_batch": 8,
     "record_turn_events": 8,
@@ -28,6 +31,7 @@ BODIES: list[tuple[str, Any, int]] = [
     ("/memories", {"text": "tea"}, 1),
     ("/recall", {"query": "tea"}, 1),
     ("/context", {"query": "tea"}, 1),
+    ("/files", {"path": "SOUL.md", "content": "tea"}, 2),
     ("/memories/batch", {"items": [{"text": "tea"}]}, 8),
     ("/turns", {"session": "s", "turns": [{"text": "tea"}]}, 8),
     ("/telemetry/pipeline-coverage/events", {"request": "tea"}, 8),

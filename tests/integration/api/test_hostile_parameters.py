@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from datetime import UTC, datetime
 from typing import Any
 from urllib.parse import quote, urlencode
@@ -29,6 +30,19 @@ def queries() -> list[tuple[str, str, str]]:
     return found
 
 
+def asked(place: int) -> list[str]:
+    """Give the queries for the parameter at a place of the list.
+
+    The first parameter of each name gets every hostile text; those like it elsewhere, which are read in the same way,
+    get every fifth, each another fifth than its neighbours. So does the parameter that there is not.
+    """
+    name = QUERIES[place][2]
+    values = [urlencode({name: text}) for text in [*HOSTILE, *MOMENTS]] + [f"{name}={raw}" for raw in RAW]
+    values.append(f"{name}=a&{name}=%00")
+    first = next(at for at, (_, _, other) in enumerate(QUERIES) if other == name)
+    return values if place == first else values[place % 5 :: 5]
+
+
 def answered(response: Any, what: str) -> None:
     """Check that an answer is no error of the server, and a problem where it refuses."""
     assert response.status_code < 500, what
@@ -40,8 +54,9 @@ def answered(response: Any, what: str) -> None:
 QUERIES = queries()
 
 
-@pytest.mark.parametrize(("method", "path", "name"), QUERIES, ids=["{} {}?{}".format(*entry) for entry in QUERIES])
-def test_no_query_parameter_breaks_an_endpoint(agent: Client, method: str, path: str, name: str) -> None:
+@pytest.mark.parametrize("place", range(len(QUERIES)), ids=["{} {}?{}".format(*entry) for entry in QUERIES])
+def test_no_query_parameter_breaks_an_endpoint(agent: Client, place: int) -> None:
+    method, path, _ = QUERIES[place]
     memory = remember(agent, "Alice drinks tea.")
     address = f"{API}/{path}".replace("<str:memory_id>", memory).replace("<str:name>", "default")
     if "<str:entity_id>" in address:
@@ -50,16 +65,20 @@ def test_no_query_parameter_breaks_an_endpoint(agent: Client, method: str, path:
     for kind in ("session", "recall", "agent", "key", "group", "relation", "edge"):
         address = address.replace(f"<str:{kind}_id>", str(uuid4()))
     body = '{"memories": [{"content": "x"}]}' if path == "import" else "{}"
-    values = [urlencode({name: text}) for text in [*HOSTILE, *MOMENTS]] + [f"{name}={raw}" for raw in RAW]
-    for value in [*values, f"{name}=a&{name}=%00"]:
+    for value in asked(place):
         response = agent.generic(method, f"{address}?{value}", body, content_type="application/json")
         answered(response, value[:60])
 
 
-@pytest.mark.parametrize("pattern", [str(one.pattern) for one in API_ROUTES if "<" in str(one.pattern)])
-def test_no_id_breaks_an_endpoint(agent: Client, pattern: str) -> None:
-    address = f"{API}/{pattern}"
-    for text in HOSTILE:
+PATTERNS = sorted({str(one.pattern) for one in API_ROUTES if "<" in str(one.pattern)})
+
+
+@pytest.mark.parametrize("place", range(len(PATTERNS)), ids=PATTERNS)
+def test_no_id_breaks_an_endpoint(agent: Client, place: int) -> None:
+    address = f"{API}/{PATTERNS[place]}"
+    kind = re.findall("<.*?>", address)
+    first = next(at for at, pattern in enumerate(PATTERNS) if re.findall("<.*?>", pattern) == kind)
+    for text in HOSTILE if place == first else HOSTILE[place % 5 :: 5]:
         path = "/".join(quote(text[:500], safe="") if "<" in part else part for part in address.split("/"))
         for method in ("GET", "POST", "PATCH", "PUT", "DELETE"):
             answered(agent.generic(method, path, "{}", content_type="application/json"), f"{method} {path[:80]}")

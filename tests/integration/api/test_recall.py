@@ -137,9 +137,9 @@ def test_a_recall_takes_a_bounded_number_of_queries(
 ) -> None:
     for number in range(20):
         remember(agent, f"tea number {number}", tags=["tea"])
-    with django_assert_max_num_queries(41):
+    with django_assert_max_num_queries(42):
         assert len(found(agent, limit=20, tags=["tea"])) == 20
-    with django_assert_max_num_queries(47):
+    with django_assert_max_num_queries(49):
         assert agent.json("post", "/context", {"query": "tea", "limit": 20}).status_code == 200
 
 

@@ -104,6 +104,7 @@ def rows(alice: Actor, agent: Client, colleague: Client, woman: Client) -> dict[
             created_at=now(),
         )  # fmt: skip
     return {
+        "search_id": woman.json("post", "/saved-searches", {"name": "Tea", "question": "tea"}).json()["id"],
         "item_id": str(opened(alice).pk),
         "merge_id": woman.json(
             "post",
@@ -112,6 +113,7 @@ def rows(alice: Actor, agent: Client, colleague: Client, woman: Client) -> dict[
         ).json()["id"],
         "purge_id": agent.json("post", "/purges", {"source": "user:somebody"}).json()["id"],
         "run_id": agent.json("post", "/consolidation/run", {}).json()["id"],
+        "file_id": agent.json("post", "/files", {"path": "SOUL.md", "content": "I am kind."}).json()["id"],
         "memory_id": memory,
         "message_id": bearing(colleague)
         .json("post", "/bus/messages", {"text": "The kettle sings.", "target": "owner"})

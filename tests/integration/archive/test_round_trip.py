@@ -34,7 +34,7 @@ MakeAgent = Callable[..., tuple[Actor, str]]
 COMPARED = (
     "agents", "groups", "memberships", "sessions", "memories", "sources", "versions", "uses", "entities", "mentions",
     "relations", "relation_evidence", "events", "event_evidence", "participants", "causes", "cause_evidence", "edges",
-    "skills", "skill_dependencies",
+    "skills", "skill_dependencies", "files", "file_versions",
 )  # fmt: skip
 # What the import itself decides: when it was done, and what follows from the present.
 DECIDED_HERE = {
@@ -61,6 +61,7 @@ def named(data: bytes) -> dict[str, list[str]]:
         ("events", ["text", "occurred_at"]),
         ("causes", ["cause", "effect"]),
         ("skills", ["name"]),
+        ("files", ["path"]),
     ):
         for line in lines_of(data, part):
             names[line["id"]] = f"{part}: {[line[column] for column in columns]}"

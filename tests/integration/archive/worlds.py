@@ -6,6 +6,7 @@ from uuid import UUID
 
 from memory.models import Memory, owner_scope
 from memory.services.actors import Actor
+from memory.services.agent_files.writing import create_file, delete_file, rename_file, write_file
 from memory.services.agents import create_group, set_membership
 from memory.services.changes import change_memory
 from memory.services.clock import now
@@ -57,6 +58,11 @@ def world(alice: Actor, agent: Actor) -> dict[str, UUID]:
     soup = create_skill(actor=alice, draft=SkillDraft(name="Make soup", steps=["Chop.", "Boil."]))
     fire = create_skill(actor=alice, draft=SkillDraft(name="Light the stove", steps=["Strike a match."]))
     add_dependency(actor=alice, skill_id=soup.skill.pk, needs_id=fire.skill.pk)
+    soul = create_file(actor=alice, path="SOUL.md", content="I am kind.", scope=f"agent:{agent.agent_id}")
+    write_file(actor=alice, file_id=soul.pk, content="I am kind and brief.", language_model="a-model")
+    rename_file(actor=alice, file_id=soul.pk, path="self/SOUL.md")
+    create_file(actor=alice, path="USER.md", content="Is called Ann.")
+    delete_file(actor=alice, file_id=create_file(actor=alice, path="OLD.txt").pk)
     change_settings(actor=alice, changes={"recall_limit": 7})
     change_profile(actor=alice, name="default", changes={"limit": 9})
     return {**ids, "old": old, "moon": moon.pk}

@@ -52,12 +52,13 @@ def statements(act: Callable[[], object]) -> list[str]:
     return [query["sql"] for query in captured]
 
 
-def test_a_recall_costs_an_agent_one_statement_more(alice: Actor, assistant: Actor) -> None:
+def test_a_recall_costs_an_agent_two_statements_more(alice: Actor, assistant: Actor) -> None:
     request = RecallRequest(query="tea")
     persons = statements(lambda: recall(actor=alice, request=request))
     agents = statements(lambda: recall(actor=assistant, request=request))
-    assert len(agents) == len(persons) + 1
-    assert [sql.startswith('INSERT INTO "memory_auditevent"') for sql in agents].count(True) == 1
+    assert len(agents) == len(persons) + 2
+    for table in ('INSERT INTO "memory_auditevent"', 'FROM "memory_agentsettings"'):
+        assert sum(table in sql for sql in agents) == sum(table in sql for sql in persons) + 1, table
 
 
 def test_another_read_costs_an_insert_and_a_savepoint(alice: Actor, assistant: Actor) -> None:

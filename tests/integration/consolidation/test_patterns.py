@@ -60,6 +60,24 @@ def test_two_are_no_pattern_and_three_are_one(alice: Actor) -> None:
     assert sources_of(alice, pattern) == {*first, *third}
 
 
+def test_what_only_agrees_or_thanks_is_no_theme(alice: Actor) -> None:
+    store(alice, "Agreed.", "Thanks, Al!", "Okay then.", "Einverstanden.", "D’accord, merci.", axis=0)
+    assert run(find_patterns, alice, MONDAY).counts == {"rows": 5, "clusters": 0, "singletons": 5}
+    # Beside what says something it adds nothing to it.
+    told = store(alice, "Agreed, we sail to Faro.", "Al sails at night.", "Okay, Al sails with Renée.", axis=0)
+    assert run(find_patterns, alice, MONDAY).counts == {"rows": 8, "clusters": 1, "singletons": 5, "patterns": 1}
+    (pattern,) = made(alice, kind="pattern")
+    assert pattern.text == "A recurring theme: Agreed, we sail to Faro."
+    assert sources_of(alice, pattern) == set(told)
+
+
+def test_no_model_is_asked_about_thanks(alice: Actor) -> None:
+    store(alice, "Agreed.", "Thanks, Al!", "Okay then.", axis=0)
+    with chatting(["They often agree."]) as chat:
+        report = run(find_patterns, alice, MONDAY, model=chat.model)
+        assert (report.counts["clusters"], chat.asked) == (0, [])
+
+
 def test_a_turn_and_what_was_drawn_from_it_are_one_saying(alice: Actor) -> None:
     turn, *facts = store(alice, "I lead four people; my boss is Jo.", "Al leads four.", "Al's boss is Jo.", axis=0)
     with owner_scope(alice.owner_id):

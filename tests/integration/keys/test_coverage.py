@@ -10,6 +10,7 @@ from tests.apps import ours
 
 # Digests and proofs: made with keys of the owner that rotation leaves alone, or of nothing secret.
 NOT_SEALED = {
+    ("memory_agentfile", "path_hash"),
     ("memory_agentkey", "digest"),
     ("memory_agentkey", "proof"),
     ("memory_auditevent", "proof"),

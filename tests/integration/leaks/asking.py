@@ -14,7 +14,7 @@ from zipfile import ZipFile
 from memory.api.actions import RECEIPT_HEADER
 from memory.errors import KeysUnavailable
 from tests.integration.api.conftest import API
-from tests.integration.leaks.routes import TELLS_IDS, Route
+from tests.integration.leaks.routes import HEADERS, TELLS_IDS, Route
 from tests.integration.leaks.world import Reader, Rows, World, undone
 
 LEFT_OUT: Any = object()
@@ -64,6 +64,7 @@ def send(
     data = route.body(rows) if body is LEFT_OUT else body
     if route.action is not None and route.action.purge_token and reader.purge_token:
         headers = {RECEIPT_HEADER: reader.purge_token, **(headers or {})}
+    headers = {**HEADERS.get(route.id, {}), **(headers or {})}
     path = route.path(rows)
     if query:
         path += "?" + urlencode(query, doseq=True)

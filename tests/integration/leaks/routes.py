@@ -26,7 +26,7 @@ IN_PATHS: Mapping[str, str] = {
     "session_id": "session", "recall_id": "recall", "agent_id": "agent", "key_id": "key", "group_id": "group",
     "number": "number", "name": "profile", "message_id": "message",
     "purge_id": "purge", "experiment_id": "experiment", "change_id": "change", "period": "period",
-    "cluster_key": "cluster",
+    "cluster_key": "cluster", "search_id": "saved", "file_id": "file",
 }  # fmt: skip
 # What is no id: everybody may say it, and it means the caller's own.
 NO_IDS = ("number", "profile", "period")
@@ -61,14 +61,21 @@ BODIES: Mapping[str, Any] = {
     "take_snapshot": {"passphrase": "a kettle of tea for everybody"},
     "publish_on_bus": {"text": f"A {LURE}.", "target": "owner"},
     "change_settings": {"recall_limit": 7},
+    "change_agent_settings": {"recall_limit": 7},
+    "change_key": {"label": f"A {LURE}"},
     "change_profile": {"limit": 7},
     "link_memories": {"target": "{summary}"},
     "add_relation": {"source": "{entity}", "label": "likes", "target": "{second}"},
     "set_budget": {"hard": "900"},
     "set_agent_budget": {"soft": 5, "hard": "900"},
     "start_experiment": {"label": f"A {LURE}", "control": "default", "variant": "prax"},
+    "save_search": {"name": f"A {LURE}", "question": LURE},
     "record_turn_events": {"request": f"A {LURE}."},
+    "create_file": {"path": f"{LURE}.md", "content": f"A {LURE}."},
+    "rename_file": {"path": f"other {LURE}.md"},
 }
+# Headers without which an action is not done.
+HEADERS: Mapping[str, Mapping[str, str]] = {"write_file": {"If-Match": "*"}}
 # Actions that take a whole file: here they are sent none, and must refuse it; `tests/integration/archive` sends some.
 TAKES_FILE = frozenset({"import_archive", "restore_snapshot"})
 # What a key with `privacy:manage` is told of its whole owner: ids of what was read and changed, and no word of it.

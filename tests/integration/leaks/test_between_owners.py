@@ -236,13 +236,15 @@ def test_a_version_of_a_hidden_row_is_told_to_nobody(world: World) -> None:
     for name in ("outsider", "foreign agent"):
         reader = world.readers[name]
         for route in versioned:
-            whole_owner = route.action is not None and route.action.id.endswith("_agent_budget")
-            # Whoever may see what models cost an owner sees it of all its agents.
+            id_of_action = route.action.id if route.action else ""
+            # Whoever may see what models cost an owner sees it of all its agents; so it is with their settings.
+            whole_owner = id_of_action.endswith(("_agent_budget", "_agent_settings"))
             if not route.names_a_row or (whole_owner and name == "outsider"):
                 continue
+            code = "agent.unknown" if id_of_action.endswith("_agent_budget") else "not_found"
             for version in ('"1"', '"2"', '"99"'):
                 answer = send(reader, route, world.rows["agent"], headers={"If-Match": version})
-                assert (answer.status, answer.code) == (404, "agent.unknown" if whole_owner else "not_found"), answer
+                assert (answer.status, answer.code) == (404, code), answer
                 assert "etag" not in {header.lower() for header in answer.headers}
 
 

@@ -6,6 +6,7 @@ hold. The lure stands in all texts and tells nothing: who asks for it would be g
 
 from __future__ import annotations
 
+import unicodedata
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -26,6 +27,7 @@ from memory.services.purge.partial_requests import PartialRequest, begin_partial
 from memory.services.purge.runner import run_purge
 from memory.services.remember import remember
 from memory.services.review_decisions import reject
+from memory.services.saved_searches import save_search
 from memory.services.settings import change_settings
 from telemetry.models import TunerChange
 from telemetry.services.costs.budgets import BudgetDraft, set_budget
@@ -88,12 +90,12 @@ PLANTED = (
     "text", "town", "tag", "topic", "source", "chat", "speaker", "name", "value", "other", "changed", "relationship",
     "turn", "talker", "tool", "toolname", "call", "session", "goal", "entity", "alias", "property", "eyes", "thing",
     "spare", "label", "said", "event", "rain", "mud", "skill", "step", "description", "skilltag", "doubt", "refusal",
-    "evidence", "news", "newstopic",
+    "evidence", "news", "newstopic", "path", "soul", "former", "virtue", "model",
 )  # fmt: skip
 # Rows that belong to a scope; the others are the owner's.
 SCOPED_ROWS = (
     "memory", "other", "edge", "entity", "second", "third", "merge", "relation", "event", "cause", "session", "skill",
-    "tool", "spare", "review", "decided", "summary", "message",
+    "tool", "spare", "review", "decided", "summary", "message", "file",
 )  # fmt: skip
 
 
@@ -180,7 +182,7 @@ def make_world() -> World:
 
 
 def compare(owner: Actor, mark: str) -> Rows:
-    """Compare profiles for a while and note a change of the tuner; gives their ids."""
+    """Compare profiles for a while, note a change of the tuner and keep a search; gives their ids."""
     draft = ExperimentDraft(label=f"{mark}compared {LURE}", control="default", variant="prax", share=0.0)
     made = start_experiment(actor=owner, draft=draft)
     end_experiment(actor=owner, experiment_id=made.pk)
@@ -195,7 +197,8 @@ def compare(owner: Actor, mark: str) -> Rows:
             reason="quality.low",
             created_at=now(),
         )
-    return {"experiment": str(made.pk), "change": str(change.pk)}
+    saved = save_search(actor=owner, name=f"{mark}saved {LURE}", question=f"{mark}saved").pk
+    return {"experiment": str(made.pk), "change": str(change.pk), "saved": str(saved)}
 
 
 def purge_one(owner: Actor) -> Rows:
@@ -259,8 +262,26 @@ def plant(client: Client, woman: Client, actor: Actor, name: str, scope: str) ->
     asked = {"query": f"{LURE} {mark}question", "scope": scope}
     rows["recall"] = done(client.json("post", "/recall", asked))["recall_id"]
     done(client.json("post", f"/recalls/{rows['recall']}/feedback", {"helpful": True}))
+    rows["file"] = _file(client, mark, name)
     rows["asked"] = done(woman.json("post", "/recall", {"query": f"{LURE} {mark}text"}))["recall_id"]
     return rows
+
+
+def _file(client: Client, mark: str, name: str) -> str:
+    """Write a file twice, of all agents or, since groups have none, of the agent alone."""
+    scope = "owner" if name in ("owner", "foreign") else "agent"
+    place = path_of(mark)
+    draft = {"path": f"{place}path/{place}soul.md", "content": f"The {LURE} {mark}former is kind.", "scope": scope}
+    made = done(client.json("post", "/files", {**draft, "model": "".join(filter(str.isalnum, f"{mark}model"))}))
+    changed = {"content": f"The {LURE} {mark}virtue is kind."}
+    done(client.json("put", f"/files/{made['id']}", changed, **{"If-Match": "*"}))
+    return str(made["id"])
+
+
+def path_of(words: str) -> str:
+    """Give words without the signs that the path of a file may not have."""
+    kept = (sign for sign in words if sign not in '/\\:*?"<>|' and unicodedata.category(sign) not in ("Cc", "Cf"))
+    return "".join(kept).strip()
 
 
 def tell(client: Client, mark: str, target: str) -> str:
@@ -296,7 +317,8 @@ def _memories(client: Client, mark: str, scope: str) -> Rows:
     wanted = {"category": "goal", "least": 2, "scope": scope}
     made = done(client.json("post", "/memories/compress", wanted))["made"]
     return {
-        "memory": first, "other": other, "edge": edge, "session": told["session_id"], "summary": made[0]["summary_id"]
+        "memory": first, "other": other, "edge": edge, "session": told["session_id"], "summary": made[0]["summary_id"],
+        "turn": told["results"][0]["id"],
     }  # fmt: skip
 
 

@@ -38,8 +38,8 @@ class TestAgent:
         actor = authenticate(made["key"])
         assert actor.owner_id == alice.owner_id
         assert str(actor.agent_id) == made["agent_id"]
-        granted = {Permission.READ, Permission.WRITE, Permission.DELETE, Permission.TELEMETRY_WRITE}
-        assert actor.permissions == granted
+        memories = {Permission.READ, Permission.WRITE, Permission.DELETE}
+        assert actor.permissions == memories | {Permission.FILES_READ, Permission.TELEMETRY_WRITE}
 
     def test_a_key_by_name_in_any_case_and_by_id(self, alice: Actor) -> None:
         made = answered("agent", "create", "Scribe")

@@ -105,11 +105,11 @@ def test_an_address_that_is_none_leads_to_the_first_page(db: None, address: str)
 @pytest.mark.parametrize(
     ("query", "code"),
     [
-        ("category=%00", "category.unknown"),
-        ("category=gossip", "category.unknown"),
-        ("category=general%00", "category.unknown"),
-        ("kind=%00", "kind.invalid"),
-        ("kind=opinion", "kind.invalid"),
+        ("f=category:%00", "filter.invalid"),
+        ("f=category:gossip", "filter.invalid"),
+        ("f=category:general%00", "filter.invalid"),
+        ("f=kind:%00", "filter.invalid"),
+        ("f=kind:opinion", "filter.invalid"),
         ("profile=%00", "profile.unknown"),
         ("limit=%00", "limit.out_of_range"),
         ("threshold=%00", "threshold.out_of_range"),
@@ -126,7 +126,7 @@ def test_a_choice_that_there_is_not_is_said(palace: Client, store: Store, query:
 @pytest.mark.parametrize("kind", ["turn", "note", "preference"])
 def test_every_kind_of_the_list_can_be_asked_for(palace: Client, store: Store, kind: str) -> None:
     store("Tea is fine.")
-    assert palace.get(f"/?q=tea&kind={kind}&category=general").status_code == 200
+    assert palace.get(f"/?q=tea&f=kind:{kind}&f=category:general").status_code == 200
 
 
 @pytest.mark.parametrize(

@@ -111,7 +111,7 @@ def statements(client: Client, path: str) -> int:
 
 
 @pytest.mark.parametrize(
-    ("path", "most"), [("/", 26), ("/?q=fact", 40), ("/remember/", 24), ("/archive/", 26), ("/recent/", 26)]
+    ("path", "most"), [("/", 34), ("/?q=fact", 52), ("/remember/", 20), ("/archive/", 22), ("/recent/", 23)]
 )
 def test_a_page_costs_the_same_with_more_memories(palace: Client, alice: Actor, path: str, most: int) -> None:
     for memory_id in many(alice, 4)[:2]:

@@ -112,7 +112,7 @@ def test_the_address_decides_what_is_shown(palace: Client, store: Store) -> None
     assert html.count('class="hit"') == 2
     assert '<option value="cortex" selected>' in html
     assert "Profile cortex" in html
-    html = page(palace, "?q=lisbon&category=person")
+    html = page(palace, "?q=lisbon&f=category:person")
     assert html.count('class="hit"') == 2
     assert 'href="/?q=lisbon"' in html
     html = page(palace, "?q=lisbon&threshold=100")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from datetime import timedelta
+from datetime import datetime, timedelta
 from decimal import Decimal
 from typing import Any
 from uuid import UUID
@@ -12,7 +12,7 @@ from django.apps import apps
 from django.contrib.admin.models import LogEntry
 from django.contrib.contenttypes.models import ContentType
 from django.contrib.sessions.backends.db import SessionStore
-from django.db import connection, models
+from django.db import DatabaseError, connection, models, transaction
 from django_q.tasks import async_task
 from pgvector.django import HalfVectorField
 
@@ -23,6 +23,7 @@ from memory.services.actors import Actor
 from memory.services.agents import create_group
 from memory.services.audit.sealing import seal_next
 from memory.services.clock import now
+from memory.services.graph.laying_out import lay_out_owner
 from memory.services.writing import call_for_work
 from tests.integration.keys.filled import filled
 
@@ -43,6 +44,7 @@ def fill_everything(owner: Actor, agent: Actor) -> dict[str, UUID]:
     ids = filled(owner, agent)
     create_group(actor=owner, kind="squad", name="Kitchen")
     seal_next(owner.owner_id, at=now())
+    lay_out_owner(owner_id=owner.owner_id, at=now())
     with owner_scope(owner.owner_id):
         call_for_work(DueWork.VECTORS, due_at=now() + timedelta(days=1))
         _fill_the_rest(owner.owner_id)
@@ -116,18 +118,72 @@ def _fill_the_rest(owner_id: UUID) -> None:
     for _ in range(ROUNDS):
         for model in owned_models():
             if not model._default_manager.filter(owner_id=owner_id).exists():
-                values = _values(model, owner_id)
+                values = made_up_values(model, owner_id)
                 if values is not None:
                     model(owner_id=owner_id, **values).save(force_insert=True)
 
 
 def _add_skill(owner_id: UUID, memory_id: UUID) -> None:
     """Make a second skill, which the first may need."""
-    values = {**(_values(Skill, owner_id) or {}), "memory_id": memory_id, "name_hash": 2}
+    values = {**(made_up_values(Skill, owner_id) or {}), "memory_id": memory_id, "name_hash": 2}
     Skill(owner_id=owner_id, **values).save(force_insert=True)
 
 
-def _values(model: type[models.Model], owner_id: UUID) -> dict[str, Any] | None:
+def one_more(model: type[models.Model], owner_id: UUID, number: int, texts: list[str] | None = None) -> Any:
+    """Make a further row of a model, other than those before in what may be there once only; None where none can be.
+
+    Within the owner's scope.
+
+    Args:
+        model: of which.
+        owner_id: whose.
+        number: another for each row.
+        texts: what its encrypted columns hold, a list all of them and a text the first.
+    """
+    values = made_up_values(model, owner_id)
+    if values is None:
+        return None
+    for field in model._meta.local_concrete_fields:
+        if field.attname in values and field.name in _told_apart_by(model):
+            values[field.attname] = _another(field, owner_id, number, values[field.attname])
+        if texts and isinstance(field, EncryptedField):
+            values[field.attname] = texts if isinstance(field, EncryptedJSONField) else texts[0]
+    if any(field.name == "owner" for field in model._meta.local_fields):
+        values["owner_id"] = owner_id
+    try:
+        with transaction.atomic():
+            row = model(**values)
+            row.save(force_insert=True)
+    except DatabaseError:
+        return None
+    return row
+
+
+def _told_apart_by(model: type[models.Model]) -> set[str]:
+    unique = [one.fields for one in model._meta.constraints if isinstance(one, models.UniqueConstraint)]
+    single = [(field.name,) for field in model._meta.local_fields if field.unique]
+    return {name for names in (*unique, *single) for name in names}
+
+
+def _another(field: models.Field, owner_id: UUID, number: int, value: Any) -> Any:  # type: ignore[type-arg]
+    if isinstance(field, models.ForeignKey):
+        target = field.related_model._default_manager
+        rows = target.filter(owner_id=owner_id) if field.related_model in owned_models() else target
+        keys = list(rows.order_by("pk").values_list("pk", flat=True)[: number + 1])
+        return keys[-1]
+    if isinstance(value, bool) or field.choices:
+        return value
+    made: tuple[tuple[type[Any], Any], ...] = (
+        (UUID, new_id()),
+        (int, 1_000 + number),
+        (bytes, number.to_bytes(2) * 16),
+        (str, f"made up {number}"),
+        (datetime, now() + timedelta(days=2 + number)),
+    )
+    return next((other for kind, other in made if isinstance(value, kind)), value)
+
+
+def made_up_values(model: type[models.Model], owner_id: UUID) -> dict[str, Any] | None:
     """Make up values of a row; None where it refers to a table that is still empty."""
     values: dict[str, Any] = {}
     used: list[Any] = []
@@ -165,4 +221,5 @@ def _value(field: models.Field) -> Any:  # type: ignore[type-arg]
         (models.TextField, "x"),
         (models.CharField, "x"),
     )
-    return next(value for kind, value in made if isinstance(field, kind))
+    # Of another sort it is left out, which the table refuses.
+    return next((value for kind, value in made if isinstance(field, kind)), None)

@@ -19,6 +19,7 @@ from tests.integration.purge.everything import owned_models
 # Kept in processes for speed, and nothing of an owner in them: the configuration, the models, the schema.
 OF_NOBODY = {
     "memory/api/views/documentation.py",
+    "memory/palace/sentences.py",
     "memory/privacy/injection/disguises.py",
     "memory/providers/composition.py",
     "memory/providers/outbound/tls.py",

@@ -206,7 +206,7 @@ def test_window_and_agent_choose_the_turns(palace: Client, alice: Actor, make_ag
     assert "scribe &amp; &lt;b&gt;son&lt;/b&gt;" in html(page)
     narrowed = palace.get(PAGE, {"agent": str(agent.agent_id)})
     assert ("turns", "1") in narrowed.context["figures"]
-    assert f'<option value="{agent.agent_id}" selected>' in html(narrowed)
+    assert f'<option dir="auto" value="{agent.agent_id}" selected>' in html(narrowed)
     for window in narrowed.context["windows"]:
         assert parse_qs(urlsplit(window["address"]).query)["agent"] == [str(agent.agent_id)]
 

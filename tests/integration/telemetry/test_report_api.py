@@ -148,6 +148,8 @@ class TestCommand:
         report = json.loads(run("report", "--owner", "alice", "--json"))
         assert set(PUBLISHED) < set(report)
         assert report["total_turns"] == TURNS
+        assert report["decision_hint"].startswith("Collect more data")
+        assert "hint" not in report
         rows = rows_of(run("report", "--owner", "alice", "--csv"))
         assert [int(row["count"]) for row in rows] == [one["count"] for one in report["clusters"]]
 

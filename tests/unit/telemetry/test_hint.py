@@ -8,7 +8,8 @@ from uuid import UUID
 import numpy as np
 import pytest
 
-from telemetry.coverage.hint import Figures, decision_hint
+from telemetry.coverage.hint import Figures
+from telemetry.coverage.hint import hint as hint_of
 from telemetry.coverage.trend import Day, trend
 from telemetry.coverage.turns import SpokeName, Turns
 
@@ -16,7 +17,7 @@ from telemetry.coverage.turns import SpokeName, Turns
 def hint(
     turns: int = 200, fallback: float = 0.0, failure: float = 0.0, clusters: int = 1, *, compared: bool = True
 ) -> str:
-    return decision_hint(Figures(turns, fallback, failure, clusters, compared))
+    return " ".join(map(str, hint_of(Figures(turns, fallback, failure, clusters, compared))))
 
 
 @pytest.mark.parametrize(

@@ -1,0 +1,1 @@
+"""The pages of the admin that are no lists of rows."""

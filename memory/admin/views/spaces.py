@@ -1,0 +1,75 @@
+"""Embedding spaces: a list, and a page for each with a question to try and a call for missing vectors."""
+
+from __future__ import annotations
+
+from django.contrib import messages
+from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
+from django.urls import reverse
+from django.utils.translation import gettext as _
+from django.utils.translation import ngettext
+
+from memory.admin import columns
+from memory.admin.access import staff_page
+from memory.admin.owner_choice import require_same
+from memory.admin.rows import link
+from memory.admin.views.frame import page
+from memory.errors import LociError
+from memory.models import EmbeddingSpace, Memory
+from memory.palace.errors import problem_of
+from memory.palace.numbers import local
+from memory.palace.presenters import label
+from memory.services.actors import Actor
+from memory.services.embedding_spaces import call_for_vectors, nearest, space_standing
+
+
+@staff_page("GET", "HEAD")
+def spaces(request: HttpRequest, actor: Actor) -> HttpResponse:
+    """List the embedding spaces."""
+    lines = [
+        {
+            "space": space,
+            "state": label(space.state),
+            "address": reverse("loci-admin:space", args=[space.pk]),
+            "opened": columns.when(space.created_at),
+        }
+        for space in EmbeddingSpace.objects.order_by("-pk")
+    ]
+    return page(request, "spaces", _("Embedding spaces"), {"lines": lines})
+
+
+@staff_page("GET", "HEAD", "POST")
+def space(request: HttpRequest, actor: Actor, space_id: int) -> HttpResponse:
+    """Show a space with the owner's rows in it; try a question, or call for the vectors that are missing."""
+    if request.method == "POST":
+        require_same(request, actor)
+    if request.method == "POST" and request.POST.get("act") == "vectors":
+        count = call_for_vectors(actor=actor)
+        sentence = ngettext(
+            "%(count)s memory waits for its vector.", "%(count)s memories wait for their vectors.", count
+        )
+        messages.success(request, sentence % {"count": count})
+        return HttpResponseRedirect(request.path)
+    standing = space_standing(actor=actor, space_id=space_id)
+    context: dict[str, object] = {
+        "standing": standing,
+        "state": label(standing.space.state),
+        "opened": columns.when(standing.space.created_at),
+    }
+    status = 200
+    if request.method == "POST":
+        question = request.POST.get("question", "")
+        context |= {"question": question, "asked": True}
+        try:
+            found = nearest(actor=actor, space_id=space_id, question=question)
+            context["found"] = [
+                {
+                    "distance": local(f"{one.distance:.4f}"),
+                    "text": link(Memory, one.memory.pk, columns.memory_text(one.memory)),
+                    "status": label(one.memory.status),
+                }
+                for one in found
+            ]
+        except LociError as error:
+            problem = problem_of(error)
+            context["problem"], status = problem, problem.status
+    return page(request, "space", str(standing.space.model), context, status)

@@ -1,0 +1,46 @@
+"""`manage.py demo`: make an owner with half a year of conversations to look around with."""
+
+from __future__ import annotations
+
+import secrets
+from argparse import ArgumentParser
+from dataclasses import asdict
+from typing import Any, Final
+
+from django.core.management.base import BaseCommand
+
+from memory.management.answers import answer, counted, errors_for_operators
+from memory.services.demo.replay import load_demo
+
+PASSWORD_BYTES: Final = 12
+
+
+class Command(BaseCommand):
+    """Load the demonstration."""
+
+    help = "Make an owner with half a year of conversations, consolidated, so that every page has something to show."
+
+    def add_arguments(self, parser: ArgumentParser) -> None:
+        """Declare the options."""
+        parser.add_argument("--username", default="demo", help="of the login that is made; `demo` when left out")
+        parser.add_argument("--json", action="store_true", help="as one JSON object")
+
+    def handle(self, *args: Any, **options: Any) -> None:
+        """Replay the conversations and say how to log in."""
+        password = secrets.token_urlsafe(PASSWORD_BYTES)
+        with errors_for_operators():
+            made = load_demo(username=options["username"], password=password, progress=self._progress)
+        lines = [
+            f"{made.turns} turns and {counted(made.statements, 'statement')} were stored.",
+            f"They were consolidated in {counted(made.runs, 'run')}, and {counted(made.questions, 'question')} asked.",
+            f"The agents have {counted(made.files, 'file')}, with what they said before.",
+            *made.parts,
+            f"Log in as {options['username']}. Password, shown once: {password}",
+            f"To erase it again: `python3 manage.py purge run --owner {options['username']}`.",
+        ]
+        value = {**asdict(made), "username": options["username"], "password": password}
+        answer(self.stdout.write, value, as_json=options["json"], lines=lines)
+
+    def _progress(self, done: int, of: int) -> None:
+        self.stderr.write(f"\r{done} of {of} conversations", ending="\n" if done == of else "")
+        self.stderr.flush()

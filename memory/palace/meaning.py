@@ -1,0 +1,81 @@
+"""How search by meaning stands, as pages tell it: what is so, what to do about it, and how far the catching up is."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Final
+
+from django.conf import settings
+from django.utils.translation import gettext as _
+from django.utils.translation import ngettext
+
+from memory.palace.numbers import whole
+from memory.palace.sentences import said
+from memory.providers.composition import embedder
+from memory.services.health import embedder_finding
+
+SEEN_COOKIE: Final = "loci_embedder_seen"
+
+
+@dataclass(frozen=True, slots=True)
+class EmbedderStatus:
+    """The state of search by meaning.
+
+    Attributes:
+        state: `ok`, `pending` (texts wait for their vectors), `missing` (its server lacks the model), `off`, `failing`.
+        sentence: what is so.
+        detail: what explains it.
+        remedy: what to do about it; empty where nothing is to be done.
+        command: what to type for that, where it is a command.
+        waiting: memories that wait for their vectors.
+        name: the model, where there is one.
+    """
+
+    state: str
+    sentence: str
+    detail: str = ""
+    remedy: str = ""
+    command: str = ""
+    waiting: int = 0
+    name: str = ""
+
+
+def embedder_status(pending: int) -> EmbedderStatus:
+    """Say how search by meaning stands in this process, by the finding that operators see.
+
+    Args:
+        pending: memories of the owner that wait for their vectors.
+    """
+    found = embedder_finding()
+    if found.status == "failing":
+        sentence = _("Search by meaning is not set up; I search by words.")
+        return EmbedderStatus("failing", sentence, said(found.detail), said(found.remedy), waiting=pending)
+    model = embedder()
+    if model.provider == "none":
+        without = ngettext("%(count)s memory has no vector.", "%(count)s memories have no vector.", pending)
+        detail = without % {"count": whole(pending)} if pending else ""
+        return EmbedderStatus(
+            "off", _("Search by meaning is switched off; I search by words."), detail, waiting=pending
+        )
+    name = f"{model.provider} / {model.model}"
+    waiting = ngettext(
+        "%(count)s memory waits to be read for meaning.", "%(count)s memories wait to be read for meaning.", pending
+    ) % {"count": whole(pending)}
+    if found.status == "degraded":
+        detail = f"{said(found.detail)} {waiting if pending else ''}".strip()
+        sentence = _("Search by meaning is unavailable; I search by words.")
+        if model.lacks_model:
+            return EmbedderStatus(
+                "missing",
+                _("The model for search by meaning is not there yet; I search by words until then."),
+                detail,
+                _("Fetch it on the machine of the embedding server:"),
+                f"ollama pull {settings.EMBEDDING_MODEL}",
+                pending,
+                name,
+            )
+        return EmbedderStatus("failing", sentence, detail, said(found.remedy), waiting=pending, name=name)
+    if pending:
+        later = _("They are found by words until then.")
+        return EmbedderStatus("pending", waiting, later, waiting=pending, name=name)
+    return EmbedderStatus("ok", _("Search by meaning is on"), name, name=name)

@@ -1,0 +1,60 @@
+"""Search by meaning: having the vectors made that wait, how far that is, and putting away that all is well."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from django.conf import settings
+from django.contrib import messages
+from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
+from django.shortcuts import render
+from django.utils.translation import gettext as _
+
+from memory.palace.access import is_partial, person_page, safe_next
+from memory.palace.meaning import SEEN_COOKIE, embedder_status
+from memory.services.actors import Actor
+from memory.services.catching_up import embed_all, vectors_waiting
+
+KEPT_SECONDS: Final = 365 * 86_400
+
+
+@person_page("POST")
+def embed(request: HttpRequest, actor: Actor) -> HttpResponse:
+    """Begin to make every vector that waits."""
+    waiting = embed_all(actor=actor)
+    if is_partial(request):
+        return _progress(request, waiting)
+    if waiting:
+        messages.success(request, _("A worker reads them for meaning now. Load this page again to see how far it is."))
+    else:
+        messages.info(request, _("No memory waits to be read for meaning."))
+    return HttpResponseRedirect(safe_next(request, "palace:recall"))
+
+
+@person_page("GET", "HEAD")
+def progress(request: HttpRequest, actor: Actor) -> HttpResponse:
+    """Say how many memories still wait: a part of a page, or the way back to one."""
+    if not is_partial(request):
+        return HttpResponseRedirect(safe_next(request, "palace:recall"))
+    return _progress(request, vectors_waiting(actor=actor))
+
+
+@person_page("POST")
+def seen(request: HttpRequest, actor: Actor) -> HttpResponse:
+    """Put away the banner that all is well, until another model is set."""
+    status = embedder_status(0)
+    response = HttpResponseRedirect(safe_next(request, "palace:recall"))
+    response.set_cookie(
+        SEEN_COOKIE,
+        status.name.replace(" ", ""),
+        max_age=KEPT_SECONDS,
+        samesite="Lax",
+        secure=settings.SESSION_COOKIE_SECURE,
+        httponly=True,
+    )
+    return response
+
+
+def _progress(request: HttpRequest, waiting: int) -> HttpResponse:
+    context = {"embedder": embedder_status(waiting), "catching_up": True, "partial": True}
+    return render(request, "palace/parts/meaning.html", context)

@@ -1,0 +1,1 @@
+"""Files that agents are made of."""
