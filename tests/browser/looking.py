@@ -13,6 +13,12 @@ SIZES = {"wide": {"width": 1280, "height": 860}, "narrow": {"width": 360, "heigh
 GRAVE = {"serious", "critical"}
 
 
+def press(page: Page, key: str) -> None:
+    """Press a key once the page listens: what a page says is there before its scripts are."""
+    page.wait_for_load_state()
+    page.keyboard.press(key)
+
+
 def look(page: Page, name: str, *, scheme: str, size: str) -> None:
     """Check a page that is open, and keep a picture of it."""
     PICTURES.mkdir(exist_ok=True)

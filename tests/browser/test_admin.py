@@ -11,7 +11,7 @@ from memory.services.drafts import Draft
 from memory.services.purge.runner import run_purge
 from memory.services.remember import remember
 from tests.browser.conftest import Watch
-from tests.browser.looking import look
+from tests.browser.looking import look, press
 from tests.conftest import PASSWORD
 from tests.integration.consolidation.reviewing import fact, opened
 
@@ -112,29 +112,29 @@ def test_doubts_of_another_owner_are_decided_by_keys_and_taken_back(
     palace.goto("/admin/review/")
     progress = palace.locator(".review-progress")
     expect(progress).to_contain_text("1 of 3")
-    palace.keyboard.press("j")
+    press(palace, "j")
     expect(progress).to_contain_text("2 of 3")
-    palace.keyboard.press("k")
+    press(palace, "k")
     expect(progress).to_contain_text("1 of 3")
-    palace.keyboard.press("a")
+    press(palace, "a")
     expect(progress).to_contain_text("1 of 2")
     expect(palace.locator("[data-review-undo]")).to_contain_text("Approved.")
-    palace.keyboard.press("u")
+    press(palace, "u")
     expect(palace.locator(".messages")).to_contain_text("Taken back: 1 item waits again.")
     expect(progress).to_contain_text("1 of 3")
     assert states() == ["open"] * 3
-    palace.keyboard.press("r")
+    press(palace, "r")
     expect(progress).to_contain_text("1 of 2")
-    palace.keyboard.press("s")
+    press(palace, "s")
     expect(palace.get_by_role("button", name="1 day")).to_be_focused()
-    palace.keyboard.press("s")
+    press(palace, "s")
     expect(progress).to_contain_text("1 of 1")
-    palace.keyboard.press("e")
+    press(palace, "e")
     palace.get_by_label("What shall I remember?").fill("Mallory likes dates.")
     palace.get_by_role("button", name="Approve as it stands here").click()
     expect(palace.get_by_role("heading", name="Nothing waits")).to_be_visible()
     assert states() == ["rejected", "snoozed", "approved"]
-    palace.keyboard.press("?")
+    press(palace, "?")
     expect(palace.get_by_role("dialog")).to_contain_text("Next item, previous item")
     with owner_scope(mallory.owner_id):
         deciders = AuditEvent.objects.filter(object_kind="review", verb__in=("approve", "reject", "reopen", "snooze"))

@@ -58,6 +58,7 @@ def test_a_page_hears_at_once(palace: Page, alice: Actor, base_url: str) -> None
 def test_a_page_in_the_background_lets_go_and_looks_when_it_is_back(palace: Page, alice: Actor, base_url: str) -> None:
     begin(palace, base_url)
     state(palace, "open")
+    assert heard(palace, 1) == [ANYTHING]
     palace.evaluate(HIDE, True)
     state(palace, "paused")
     announce_change(alice.owner_id, "coverage", "", 6)

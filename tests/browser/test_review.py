@@ -16,7 +16,7 @@ from memory.services.remember import remember
 from memory.services.review_decisions import reject
 from memory.services.reviews import open_review
 from tests.browser.conftest import Watch
-from tests.browser.looking import look
+from tests.browser.looking import look, press
 from tests.integration.consolidation.reviewing import fact, opened
 
 
@@ -81,34 +81,34 @@ def test_the_keys_decide_and_walk(palace: Page, alice: Actor, watch: Watch) -> N
     progress = palace.locator(".review-progress")
     expect(progress).to_contain_text("1 of 3")
     expect(palace.locator(".doubt-quote")).to_contain_text("a rash from nuts")
-    palace.keyboard.press("j")
+    press(palace, "j")
     expect(progress).to_contain_text("2 of 3")
-    palace.keyboard.press("k")
+    press(palace, "k")
     expect(progress).to_contain_text("1 of 3")
 
-    palace.keyboard.press("a")
+    press(palace, "a")
     expect(progress).to_contain_text("1 of 2")
     expect(palace.locator("[data-review-undo]")).to_contain_text("Approved.")
-    palace.keyboard.press("u")
+    press(palace, "u")
     expect(progress).to_contain_text("1 of 3")
     expect(palace.locator(".doubt-said")).to_contain_text("allergic to nuts")
     assert states(alice) == ["open"] * 3
 
-    palace.keyboard.press("r")
+    press(palace, "r")
     expect(progress).to_contain_text("1 of 2")
     assert states(alice)[0] == "rejected"
-    palace.keyboard.press("s")
+    press(palace, "s")
     expect(palace.get_by_role("button", name="1 day")).to_be_focused()
-    palace.keyboard.press("Escape")
+    press(palace, "Escape")
     expect(palace.get_by_role("button", name="1 day")).to_be_hidden()
-    palace.keyboard.press("s")
-    palace.keyboard.press("s")
+    press(palace, "s")
+    press(palace, "s")
     expect(progress).to_contain_text("1 of 1")
     assert states(alice)[1] == "snoozed"
 
-    palace.keyboard.press("e")
+    press(palace, "e")
     palace.get_by_label("What shall I remember?").fill("Alice likes walnuts, her answer to a rash.")
-    palace.keyboard.press("a")
+    press(palace, "a")
     expect(palace.get_by_label("What shall I remember?")).to_be_visible()
     palace.get_by_role("button", name="Approve as it stands here").click()
     expect(palace.get_by_role("heading", name="Nothing waits")).to_be_visible()
@@ -120,7 +120,7 @@ def test_the_keys_decide_and_walk(palace: Page, alice: Actor, watch: Watch) -> N
 def test_each_key_has_a_button_that_shows_it(palace: Page, alice: Actor) -> None:
     doubts(alice)
     palace.goto("/review/")
-    palace.keyboard.press("j")
+    press(palace, "j")
     for key in "aersjk":
         shown = palace.locator(f'[data-key="{key}"] kbd')
         expect(shown).to_be_visible()
@@ -131,7 +131,7 @@ def test_the_offer_to_take_back_goes_by_itself(palace: Page, alice: Actor) -> No
     doubts(alice)
     palace.clock.install()
     palace.goto("/review/")
-    palace.keyboard.press("r")
+    press(palace, "r")
     offer = palace.locator("[data-review-undo]")
     expect(offer).to_be_visible()
     palace.clock.run_for(11_000)
@@ -143,7 +143,7 @@ def test_a_decision_elsewhere_is_said(palace: Page, alice: Actor) -> None:
     first = doubts(alice)[0]
     palace.goto("/review/")
     reject(actor=alice, item_id=first.pk)
-    palace.keyboard.press("a")
+    press(palace, "a")
     expect(palace.locator(".messages")).to_contain_text("Somebody has decided or changed this meanwhile")
 
 
@@ -159,7 +159,7 @@ def test_a_batch_by_source_is_decided_and_taken_back(palace: Page, alice: Actor,
     palace.get_by_role("button", name="Reject them").click()
     expect(palace.locator("[data-review-undo]")).to_contain_text("3 items were rejected.")
     assert states(alice) == ["rejected"] * 3 + ["open"]
-    palace.keyboard.press("u")
+    press(palace, "u")
     expect(palace.locator(".review-rows li")).to_have_count(3)
     assert states(alice) == ["open"] * 4
     watch.wait_until_quiet(palace)
