@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 from django.test import Client
-from playwright.sync_api import Browser, BrowserContext, ConsoleMessage, Page, Request
+from playwright.sync_api import Browser, BrowserContext, ConsoleMessage, Page, Request, expect
 from pytest_django.plugin import DjangoDbBlocker
 
 from memory.models import Owner
@@ -33,7 +33,8 @@ QUIET = [
     "--disable-quic",
     "--no-first-run",
 ]
-WAIT_MS = 10_000
+# An end to waiting, not a measurement; slow machines get there too.
+WAIT_MS = 20_000
 # What htmx says of a request that a newer one of the same field replaced, as the page asks it to. Of one that failed it
 # says `htmx:sendError` or `htmx:timeout` as well.
 REPLACED = ("htmx:afterRequest", "htmx:sendAbort")
@@ -44,6 +45,7 @@ QUIET_S = 0.4
 def pytest_configure(config: pytest.Config) -> None:
     """Take a warning for what it is: static files are read synchronously, which their server's author knows."""
     config.addinivalue_line("filterwarnings", "ignore:StreamingHttpResponse must consume synchronous iterators")
+    expect.set_options(timeout=WAIT_MS)
 
 
 @pytest.fixture(scope="session")
