@@ -43,8 +43,14 @@ QUIET_S = 0.4
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    """Take a warning for what it is: static files are read synchronously, which their server's author knows."""
-    config.addinivalue_line("filterwarnings", "ignore:StreamingHttpResponse must consume synchronous iterators")
+    """Take two warnings for what they are: static files are read synchronously, which their server's author knows; and
+    the connection of a thread that ends while its browser leaves is closed as the thread ends.
+    """
+    for passed_over in (
+        "ignore:StreamingHttpResponse must consume synchronous iterators",
+        "ignore:<psycopg.Connection .* was deleted while still open:ResourceWarning",
+    ):
+        config.addinivalue_line("filterwarnings", passed_over)
     expect.set_options(timeout=WAIT_MS)
 
 
