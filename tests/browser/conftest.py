@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import gc
 import os
 import shutil
 import time
+import warnings
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from typing import Any
@@ -70,6 +72,9 @@ def base_url(django_db_setup: None, django_db_blocker: DjangoDbBlocker) -> Itera
     """
     with django_db_blocker.unblock(), serving() as address:
         yield f"http://{address}"
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ResourceWarning)
+        gc.collect()
 
 
 @pytest.fixture(autouse=True)
