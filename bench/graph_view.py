@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import gzip
 import os
-import shutil
 import threading
 import time
 from collections.abc import Callable, Iterator
@@ -21,6 +20,7 @@ from playwright.sync_api import sync_playwright
 
 from bench.graph_data import planted, store
 from memory.errors import InvalidInput
+from memory.management.chromium import chromium
 from memory.models import Entity, Memory, MemoryEdge, Relation, User, owner_scope
 from memory.models.encrypted import EncryptedField
 from memory.palace.graph_payload import payload_text
@@ -33,9 +33,6 @@ from memory.services.graph.laying_out import lay_out_owner
 from memory.services.graph_view.request import ViewRequest
 from memory.services.graph_view.view import graph_view
 
-CHROMIUM: Final = (
-    "chromium-headless-shell", "chromium", "chromium-browser", "google-chrome", "google-chrome-stable"
-)  # fmt: skip
 # Drawing on the processor, as machines without a graphics card do.
 ARGUMENTS: Final = ["--no-sandbox", "--use-angle=swiftshader", "--enable-unsafe-swiftshader"]
 PAINTED: Final = "loci-graph-painted"
@@ -162,7 +159,7 @@ def _write_words() -> None:
 
 def _first_paint(user: User, memory_id: UUID, depth: int, tell: Callable[[str], None]) -> float | None:
     """Open the page in a browser and read when its first frame was drawn; None where there is no browser."""
-    found = next((path for name in CHROMIUM if (path := shutil.which(name))), None)
+    found = chromium()
     if found is None:
         tell("no browser")
         return None

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import gc
 import os
-import shutil
 import time
 import warnings
 from collections.abc import Callable, Iterator
@@ -16,6 +15,7 @@ from django.test import Client
 from playwright.sync_api import Browser, BrowserContext, ConsoleMessage, Page, Request, expect
 from pytest_django.plugin import DjangoDbBlocker
 
+from memory.management.chromium import chromium
 from memory.models import Owner
 from memory.services.actors import Actor
 from tests.browser.furniture import furnish
@@ -25,8 +25,6 @@ from tests.live_server import serving
 # Playwright's loop runs in this thread, and Django would refuse the database beside it. This process runs nothing else.
 os.environ["DJANGO_ALLOW_ASYNC_UNSAFE"] = "1"
 
-# The shell first: it draws no window of a browser round each page, which takes longer than most tests do.
-CHROMIUM = ("chromium-headless-shell", "chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
 QUIET = [
     "--no-sandbox",
     "--disable-background-networking",
@@ -59,7 +57,7 @@ def pytest_configure(config: pytest.Config) -> None:
 @pytest.fixture(scope="session")
 def browser_type_launch_args(browser_type_launch_args: dict[str, Any]) -> dict[str, Any]:
     """Start the system's Chromium where there is one, without its conversations with the outside."""
-    found = next((path for name in CHROMIUM if (path := shutil.which(name))), None)
+    found = chromium()
     chosen = {"executable_path": found} if found else {}
     return {**browser_type_launch_args, **chosen, "args": QUIET}
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-import shutil
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -13,12 +12,13 @@ import pytest
 from django.contrib.staticfiles import finders
 from playwright.sync_api import Browser, BrowserType, Page, expect
 
+from memory.management.chromium import chromium
 from memory.services.actors import Actor
 from memory.services.clock import now
 from memory.services.graph.communities import divide_now
 from memory.services.graph.edges import link_memories
 from memory.services.graph.laying_out import lay_out_owner
-from tests.browser.conftest import CHROMIUM, QUIET, WAIT_MS, Watch, log_in
+from tests.browser.conftest import QUIET, WAIT_MS, Watch, log_in
 from tests.browser.looking import look
 from tests.integration.graph.conftest import entity, memory, relate
 
@@ -69,13 +69,9 @@ def drawn(alice: Actor) -> dict[str, UUID]:
 @pytest.fixture(scope="session")
 def drawing_browser(browser_type: BrowserType) -> Iterator[Browser]:
     """A browser that draws WebGL on the processor."""
-    browser = browser_type.launch(executable_path=_chromium(), args=[*QUIET, *DRAWING])
+    browser = browser_type.launch(executable_path=chromium(), args=[*QUIET, *DRAWING])
     yield browser
     browser.close()
-
-
-def _chromium() -> str | None:
-    return next((path for name in CHROMIUM if (path := shutil.which(name))), None)
 
 
 @pytest.fixture
@@ -202,7 +198,7 @@ def test_places_are_the_same_on_the_next_visit(graph: Page, drawn: Any) -> None:
 def test_a_browser_that_cannot_draw_shows_bubbles_and_the_list(
     browser_type: BrowserType, alice: Actor, base_url: str, watch: Watch, drawn: Any
 ) -> None:
-    browser = browser_type.launch(executable_path=_chromium(), args=[*QUIET, *NO_DRAWING])
+    browser = browser_type.launch(executable_path=chromium(), args=[*QUIET, *NO_DRAWING])
     for page in _page(browser, alice, base_url, watch):
         page.goto("/graph/?depth=2")
         expect(stage(page)).to_be_hidden()

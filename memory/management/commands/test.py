@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import importlib.util
 import os
-import shutil
 import subprocess
 import sys
 from argparse import ArgumentParser
@@ -15,10 +14,9 @@ from typing import Any, Final
 from django.conf import settings
 from django.core.management.base import BaseCommand, CommandError
 
+from memory.management.chromium import chromium
+
 BROWSER_TESTS: Final = "tests/browser"
-CHROMIUM: Final = (
-    "chromium-headless-shell", "chromium", "chromium-browser", "google-chrome", "google-chrome-stable"
-)  # fmt: skip
 NOTHING_COLLECTED: Final = 5
 # More gain nothing: every process makes a database of its own, and the server has to serve them all.
 MOST_PROCESSES: Final = 4
@@ -108,7 +106,7 @@ def _is_path(argument: str) -> bool:
 
 
 def _has_chromium() -> bool:
-    if any(shutil.which(name) for name in CHROMIUM):
+    if chromium() is not None:
         return True
     chosen = os.environ.get("PLAYWRIGHT_BROWSERS_PATH")
     return any(Path(chosen or Path.home() / ".cache" / "ms-playwright").glob("chromium*"))
