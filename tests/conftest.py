@@ -11,31 +11,26 @@ from typing import Any
 
 import psycopg
 import pytest
-from django.conf import settings
 from django.core.cache import caches
 from django.core.management import call_command
 from django.db import connections
+from django.test import override_settings
 from pytest_django.plugin import DjangoDbBlocker
 
 from memory.crypto.keyring import keyring
 from memory.ids import new_id
 from memory.models import Owner, User
-from memory.services import outbound, reinforcement
 from memory.services.actors import Actor, person
 from memory.services.agents import authenticate, create_agent, create_key
-from memory.services.audit import readers
 from memory.services.health import forget_health
 from runtime.postgres.cluster import Cluster
 from runtime.postgres.provision import provision
-from telemetry.services.costs import spending
 from telemetry.services.coverage.cache import reports
-from telemetry.services.recalls import recording as recall_recording
 from telemetry.services.recalls.cache import reports as recall_reports
 from telemetry.services.recalls.experiments import running
 from telemetry.services.score_card import forget_score_cards
-from telemetry.services.turns import recording
-from telemetry.services.turns.buffer import TurnBuffer
 from tests.environment import HOME
+from tests.gatherers import written_when_asked
 
 # Tests lose nothing when the machine dies.
 FAST = {"fsync": "off", "synchronous_commit": "off", "full_page_writes": "off", "max_connections": "80"}
@@ -109,25 +104,26 @@ def _drop(socket: Path, name: str) -> None:
         connection.execute(f'DROP DATABASE IF EXISTS "{name}" WITH (FORCE)'.encode())
 
 
+@pytest.fixture(scope="session", autouse=True)
+def no_writing_threads() -> Iterator[None]:
+    """Keep fixtures of whole modules, which run before those of a test, from starting a thread that writes."""
+    with written_when_asked():
+        yield
+
+
 @pytest.fixture(autouse=True)
-def fresh_process_state(monkeypatch: pytest.MonkeyPatch) -> None:
+def fresh_process_state() -> Iterator[None]:
     """Forget cached keys, throttles and waiting uses between tests; uses are written when a test asks for it."""
-    monkeypatch.setattr(settings, "PASSWORD_HASHERS", ["django.contrib.auth.hashers.MD5PasswordHasher"])
-    counter = reinforcement.UseCounter(writes_itself=False)
-    monkeypatch.setattr(reinforcement, "_counter", counter)
-    monkeypatch.setattr(readers, "_counter", readers.ReadCounter(writes_itself=False))
-    monkeypatch.setattr(outbound, "_log", outbound.OutboundLog(writes_itself=False))
-    monkeypatch.setattr(recall_recording, "_log", recall_recording.RecallLog(writes_itself=False))
-    monkeypatch.setattr(spending, "_spending", spending.Spending(writes_itself=False))
     running.forget()
     recall_reports.forget()
     reports.forget()
-    monkeypatch.setattr(recording, "_buffer", TurnBuffer(writes_itself=False))
     for alias in ("default", "agent_keys", "logins"):
         caches[alias].clear()
     keyring().forget()
     forget_health()
     forget_score_cards()
+    with override_settings(PASSWORD_HASHERS=["django.contrib.auth.hashers.MD5PasswordHasher"]), written_when_asked():
+        yield
 
 
 @pytest.fixture

@@ -28,7 +28,8 @@ from memory.text.tokens import term_frequencies
 from runtime.postgres.cluster import Cluster
 from runtime.postgres.roles import BACKUP
 from runtime.postgres.surroundings import server_environment
-from tests.integration.leaks.conftest import emptied, noted_by_no_thread
+from tests.gatherers import written_when_asked
+from tests.integration.leaks.conftest import emptied
 from tests.integration.leaks.encodings import forms, personal_data, standing_in
 from tests.integration.leaks.world import LURE, MARKS, PLANTED, SCOPES, World, make_world
 
@@ -49,7 +50,7 @@ class Stolen:
 @pytest.fixture(scope="module")
 def stolen(django_db_setup: None, django_db_blocker: DjangoDbBlocker, cluster: Cluster) -> Iterator[Stolen]:
     """Plant both owners for good, ask and write under keys, and dump the database as a backup does."""
-    with noted_by_no_thread(), django_db_blocker.unblock():
+    with written_when_asked(), django_db_blocker.unblock():
         try:
             world = make_world()
             for owner in (world.owner, world.other):

@@ -36,7 +36,7 @@ from memory.services.questions import RecallRequest
 from memory.services.recall import recall
 from memory.services.remember import remember
 from memory.services.retirement import archive_memory, delete_memory, restore_memory
-from tests.integration.leaks.conftest import noted_by_no_thread
+from tests.gatherers import written_when_asked
 from tests.integration.leaks.world import make_owner
 
 LURE = "kettle"
@@ -266,7 +266,7 @@ def rows(actor: Actor) -> Any:
 
 
 def test_random_walks(django_db_setup: None, django_db_blocker: DjangoDbBlocker) -> None:
-    with noted_by_no_thread(), django_db_blocker.unblock():
+    with written_when_asked(), django_db_blocker.unblock():
         run_state_machine_as_test(
             Walk,
             settings=settings(
