@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime
 from typing import Any, Final
@@ -21,12 +22,16 @@ from memory.models import Memory
 from memory.palace.covering import cover, coverer, former_text
 from memory.palace.dates import moment
 from memory.palace.numbers import local
+from memory.palace.presenters import label, reason_words
+from memory.palace.vocabulary import WORDS
 from memory.privacy.masking import masked_value
 from memory.services.clock import now
 
 PREVIEW: Final = 90
 MOST_CHARACTERS: Final = 2_000
 NOTHING: Final = "–"
+IDENTIFIER: Final = re.compile(r"[a-z]+([._:][a-z]+)+")
+"""What only programs say, such as the code of an error."""
 
 
 def when(value: datetime | None) -> SafeString | str:
@@ -125,9 +130,16 @@ def shown(row: models.Model, field: models.Field[Any, Any]) -> SafeString | str:
         return code(plain(raw))
     if isinstance(raw, float):
         return share(raw)
-    if field.choices and raw not in (None, ""):
-        return str(dict(field.flatchoices).get(raw, raw))
-    return shortened(plain(raw), MOST_CHARACTERS)
+    if isinstance(raw, str) and (field.choices or raw in WORDS) and raw:
+        return capfirst(label(raw))
+    written = shortened(plain(raw), MOST_CHARACTERS)
+    return code(written) if isinstance(raw, Mapping | list) or IDENTIFIER.fullmatch(written) else written
+
+
+def reason(written: str) -> SafeString | str:
+    """Write why something was done: our words as words, the codes of programs as codes."""
+    said = reason_words(written)
+    return code(written) if said == written and IDENTIFIER.fullmatch(written) else said
 
 
 def code(text: str) -> SafeString:

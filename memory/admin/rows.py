@@ -28,6 +28,7 @@ from memory.admin.row_actions import RowAction, act, chosen_ids
 from memory.errors import InvalidInput, NotFound
 from memory.models import AuditEvent, Memory, User, owner_scope
 from memory.palace.dates import moment
+from memory.palace.presenters import label
 from memory.services.actors import Actor
 from memory.services.audit.readers import note_reads
 from memory.services.audit.staff import record_row, record_rows
@@ -244,10 +245,10 @@ class RowsAdmin(ModelAdmin):  # type: ignore[type-arg]
         lines = [
             {
                 "at": moment(event.created_at, now()),
-                "verb": event.verb.replace("_", " "),
-                "kind": event.object_kind.replace("_", " "),
+                "verb": label(event.verb),
+                "kind": label(event.object_kind),
                 "actor": event.actor,
-                "reason": event.reason,
+                "reason": columns.reason(event.reason),
                 "count": event.count,
             }
             for event in events

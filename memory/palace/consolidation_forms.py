@@ -6,11 +6,10 @@ from collections.abc import Mapping
 from typing import Any, Final
 
 from django import forms
-from django.utils.text import capfirst
 from django.utils.translation import gettext as _
 
 from memory.palace import consolidation_words as words
-from memory.palace.presenters import label
+from memory.palace.setting_words import LABELS, value_word
 from memory.services.settings_table import CONSOLIDATION, OWNER_SETTINGS, OwnerSetting
 
 SWITCH: Final = "consolidation"
@@ -63,8 +62,8 @@ def names_of(group: str) -> list[str]:
 
 
 def _field(name: str, setting: OwnerSetting, value: Any) -> forms.Field:
-    shown = capfirst(label(name))
-    default = _shown(setting.default)
+    shown = str(LABELS[name])
+    default = value_word(name, setting.default)
     meaning = _("%(meaning)s The default is %(default)s.") % {"meaning": str(setting.meaning), "default": default}
     if not isinstance(setting.default, bool | str):
         meaning = _("%(meaning)s Takes %(values)s; the default is %(default)s.") % {
@@ -82,7 +81,8 @@ def _field(name: str, setting: OwnerSetting, value: Any) -> forms.Field:
         )
     if isinstance(setting.default, str):
         taken = [one.strip() for one in str(setting.values).split(",")]
-        return forms.ChoiceField(label=shown, choices=[(one, one) for one in taken], initial=value, help_text=meaning)
+        choices = [(one, value_word(name, one)) for one in taken]
+        return forms.ChoiceField(label=shown, choices=choices, initial=value, help_text=meaning)
     least, _to, most = str(setting.values).partition(" to ")
     wrong = _("This takes %(values)s.") % {"values": setting.values}
     errors = dict.fromkeys(("required", "invalid", "min_value", "max_value"), wrong)
@@ -99,9 +99,3 @@ def _field(name: str, setting: OwnerSetting, value: Any) -> forms.Field:
         help_text=meaning,
         error_messages=errors,
     )
-
-
-def _shown(value: Any) -> str:
-    if isinstance(value, bool):
-        return _("on") if value else _("off")
-    return str(value)

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, date, datetime, timedelta
 from typing import Final
 
+from django.utils.formats import date_format
 from django.utils.translation import gettext as _
-from django.utils.translation import ngettext_lazy
+from django.utils.translation import ngettext_lazy, pgettext
 
 DAY: Final = 86_400
 UNITS: Final = (365.25 * DAY, 30.44 * DAY, 7 * DAY, DAY, 3600, 60)
@@ -62,6 +63,16 @@ def relative(value: datetime, now: datetime) -> str:
     place, size = next((place, size) for place, size in enumerate(UNITS) if seconds >= size)
     words = (AGO if distance > timedelta(0) else AHEAD)[place]
     return str(words % {"count": int(seconds // size)})
+
+
+def day_words(value: date) -> str:
+    """Write a day with its month as a word, as the language of the page does: `3 November 2026`."""
+    return date_format(value, pgettext("how a day is written", "j F Y"))
+
+
+def short_day(value: date) -> str:
+    """Write a day of a year that is known: `3 Nov`."""
+    return date_format(value, pgettext("how a day is written", "j M"))
 
 
 def for_input(value: datetime | None) -> str:

@@ -6,10 +6,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from django.utils.formats import date_format
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
+from memory.palace.dates import day_words
 from memory.palace.numbers import whole
 from memory.services.growth import TIERS, Week
 
@@ -113,7 +113,7 @@ def _line(share: float, top: int) -> Line:
 
 
 def _day(week: Week) -> str:
-    return date_format(week.monday, "j M Y")
+    return day_words(week.monday)
 
 
 def _told(weeks: Sequence[Week]) -> str:

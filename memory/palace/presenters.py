@@ -8,16 +8,16 @@ from datetime import datetime
 from typing import Any, Final
 from uuid import UUID
 
-from django.utils.formats import date_format
 from django.utils.functional import Promise, lazy
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy, pgettext_lazy
 
 from memory.models import Kind, Memory, Status
 from memory.palace.covering import cover, coverer
-from memory.palace.dates import Moment, moment, optional_moment
+from memory.palace.dates import Moment, day_words, moment, optional_moment
 from memory.palace.marking import Piece, excerpt
 from memory.palace.numbers import local
+from memory.palace.setting_words import LABELS
 from memory.palace.vocabulary import WORDS
 from memory.services.recall import Hit
 from memory.text.limits import CATEGORIES
@@ -46,7 +46,9 @@ def label(word: str) -> str:
 
 def reason_words(reason: str) -> str:
     """Write a reason in the language of the page, if it is one of ours; others stand as they were written."""
-    return _(reason) if reason in WORDS else reason
+    if reason in LABELS:
+        return str(LABELS[reason])
+    return label(reason) if reason.replace("_", " ") in WORDS else reason
 
 
 lazy_label = lazy(label, str)
@@ -250,9 +252,9 @@ def _why(reasons: Mapping[str, Any]) -> list[str]:
 def _validity(row: Memory, now: datetime) -> list[str]:
     """Say that a memory does not hold now."""
     if row.valid_until is not None and row.valid_until <= now:
-        return [_("no longer holds, since %(day)s") % {"day": date_format(row.valid_until, "d F Y")}]
+        return [_("no longer holds, since %(day)s") % {"day": day_words(row.valid_until)}]
     if row.valid_from is not None and row.valid_from > now:
-        return [_("does not hold before %(day)s") % {"day": date_format(row.valid_from, "d F Y")}]
+        return [_("does not hold before %(day)s") % {"day": day_words(row.valid_from)}]
     return []
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import TYPE_CHECKING, Any, Final
@@ -14,6 +14,7 @@ from django.utils.translation import gettext_lazy as lazy
 from memory.models import Agent, Purge, PurgeState
 from memory.palace.dates import Moment, moment, optional_moment
 from memory.palace.presenters import label, reason_words
+from memory.palace.sentences import said
 from memory.services.audit.access_log import Entry, Reader
 from memory.services.legible import UNREADABLE, legible
 from memory.services.purge.lease import OPEN
@@ -181,6 +182,11 @@ def access_row(entry: Entry, now: datetime) -> AccessRow:
     )
 
 
+def stays_said(stays: Iterable[Mapping[str, str]]) -> list[dict[str, str]]:
+    """Say what a purge leaves in the language of the page; the receipt itself is English."""
+    return [{name: said(sentence) for name, sentence in one.items()} for one in stays]
+
+
 def purge_view(purge: Purge, now: datetime) -> PurgeView:
     """Describe a purge and, when it is done, its receipt."""
     receipt: Mapping[str, Any] = purge.receipt or {}
@@ -200,6 +206,6 @@ def purge_view(purge: Purge, now: datetime) -> PurgeView:
         done=sum(erased.values()),
         total=max(sum(purge.expected.values()), sum(erased.values()), 1),
         open=purge.state in OPEN,
-        stays=list(receipt.get("stays", ())),
+        stays=stays_said(receipt.get("stays", ())),
         looked=bool(receipt) and not receipt["verification"]["left"],
     )

@@ -13,13 +13,13 @@ from datetime import UTC, date, datetime, timedelta
 from typing import Any, Final
 from uuid import UUID
 
-from django.utils.formats import date_format
 from django.utils.functional import Promise
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy, pgettext_lazy
 
 from memory.errors import InvalidInput
 from memory.models import Kind
+from memory.palace.dates import day_words
 from memory.palace.presenters import label
 from memory.palace.spans import QUICK, quick_span
 from memory.text.limits import CATEGORIES
@@ -200,7 +200,7 @@ def _said_span(value: str, names: Names) -> str:
 
 def said_day(day: date) -> str:
     """Write a day out in words."""
-    return date_format(day, "j F Y")
+    return day_words(day)
 
 
 def _said_numbers(unit: str) -> Callable[[str, Names], str]:

@@ -12,6 +12,8 @@ from django.utils.formats import date_format
 from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 
+from memory.palace.dates import day_words
+
 MOST_BARS: Final = 14
 HEIGHT: Final = 40
 
@@ -117,4 +119,4 @@ def _said(unit: str, start: date, end: date) -> str:
         return date_format(start, "F Y")
     if unit == "quarter":
         return _("%(first)s to %(last)s") % {"first": date_format(start, "M Y"), "last": date_format(end, "M Y")}
-    return _("week of %(day)s") % {"day": date_format(start, "j F Y")}
+    return _("week of %(day)s") % {"day": day_words(start)}

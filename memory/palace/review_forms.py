@@ -12,7 +12,7 @@ from memory.errors import LociError
 from memory.models import EntityType, ReviewKind
 from memory.palace.dates import for_input
 from memory.palace.forms import PlainLine, PlainText, WordList
-from memory.palace.presenters import CATEGORY_CHOICES, label, ten
+from memory.palace.presenters import CATEGORY_CHOICES, label, lazy_label, ten
 from memory.palace.review_words import type_word
 from memory.services.review_memories import KINDS as FACT_KINDS
 from memory.text.limits import checked_moment
@@ -95,7 +95,7 @@ class FactForm(ProposalForm):
     """A doubtful fact."""
 
     content = _text(lazy("What shall I remember?"))
-    kind = forms.ChoiceField(label=lazy("Kind"), choices=[(one.value, label(one.value)) for one in FACT_KINDS])
+    kind = forms.ChoiceField(label=lazy("Kind"), choices=[(one.value, lazy_label(one.value)) for one in FACT_KINDS])
     category = forms.ChoiceField(label=lazy("Category"), choices=CATEGORY_CHOICES, required=False)
     importance = _number(lazy("Importance"), lazy("1 is trivial, 10 must never be lost."))
     topics = _words(lazy("Topics"))

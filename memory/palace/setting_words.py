@@ -22,6 +22,29 @@ LABELS: Final[Mapping[str, StrOrPromise]] = {
     "context_format": lazy("Form of a block"),
     "retention_policy": lazy("Retention policy"),
     "archive_retention_days": lazy("Days in the archive"),
+    "consolidation": lazy("Consolidation"),
+    "consolidation_extractor": lazy("What reads texts"),
+    "consolidation_every_turns": lazy("Turns until a run begins"),
+    "consolidation_every_minutes": lazy("Minutes until a run begins"),
+    "consolidation_batch_characters": lazy("Characters of a batch"),
+    "consolidation_batches": lazy("Batches of a run"),
+    "consolidation_on_write": lazy("Read each text at once"),
+    "gate_confidence": lazy("Confidence without a review"),
+    "consistency": lazy("Contradictions"),
+    "sleep": lazy("What links memories"),
+    "sleep_every_minutes": lazy("Minutes between two passes"),
+    "sleep_window": lazy("Most memories of a pass"),
+    "sleep_least_rows": lazy("Least memories of a pass"),
+    "sleep_connections": lazy("Most links of a pass"),
+    "sleep_metadata": lazy("Add topics and names"),
+    "sleep_rerate": lazy("Raise what is linked or used"),
+    "summaries": lazy("Write summaries"),
+    "session_idle_minutes": lazy("Minutes until a conversation is over"),
+    "reflection": lazy("Look back once a week"),
+    "skills": lazy("Learn skills"),
+    "forgetting": lazy("Forget"),
+    "privacy_model": lazy("What the language model reads"),
+    "communities": lazy("Find communities"),
 }
 
 MEANINGS: Final[Mapping[str, StrOrPromise]] = {
@@ -52,6 +75,22 @@ VALUES: Final[Mapping[str, Mapping[str, StrOrPromise]]] = {
         "cortex": lazy("cortex: episodes that faded for 30 days and stale reflections go"),
         "engram": lazy("engram: whatever has faded below 0.05 goes"),
         "keep": lazy("keep: nothing goes by itself"),
+    },
+    "consolidation_extractor": {
+        "rules": lazy("rules"),
+        "spacy": lazy("a model of English (spaCy)"),
+        "llm": lazy("the language model"),
+    },
+    "consistency": {
+        "off": lazy("off: nothing happens"),
+        "log": lazy("report them only"),
+        "enforce": lazy("retire the older statement"),
+    },
+    "sleep": {"off": lazy("nothing"), "rules": lazy("rules"), "llm": lazy("the language model")},
+    "privacy_model": {
+        "off": lazy("nothing"),
+        "flagged": lazy("flagged and long texts"),
+        "all": lazy("every text"),
     },
 }
 

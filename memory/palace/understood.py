@@ -8,9 +8,9 @@ from functools import partial
 from typing import Any
 from uuid import UUID
 
-from django.utils.formats import date_format
 from django.utils.translation import gettext as _
 
+from memory.palace.dates import day_words
 from memory.palace.presenters import Card, card, label
 from memory.privacy.masking import masked_value, values_of
 from memory.services.understanding import Close, Understood
@@ -72,7 +72,7 @@ def _close(one: Close, now: datetime) -> CloseView:
 def _span(span: TimeSpan) -> str:
     """Write the days that a phrase names: one, or the first and the last of them."""
     first, last = span.starts_at, span.ends_at - timedelta(microseconds=1)
-    shown = date_format(first, "j F Y")
+    shown = day_words(first)
     if first.date() == last.date():
         return shown
-    return _("%(first)s to %(last)s") % {"first": shown, "last": date_format(last, "j F Y")}
+    return _("%(first)s to %(last)s") % {"first": shown, "last": day_words(last)}

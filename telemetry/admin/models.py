@@ -17,6 +17,7 @@ from memory.admin.rows import Column, RowsAdmin, Shown, link, related
 from memory.admin.site import site
 from memory.palace.numbers import local
 from memory.palace.presenters import label
+from memory.palace.setting_words import LABELS
 from telemetry.models import (
     Budget,
     ModelUsage,
@@ -180,7 +181,7 @@ class TunerChangeAdmin(_Rows):
     label, labels = _("change by the tuner"), _("changes by the tuner")
     meaning = _("What the tuner changed, and why.")
     columns = (
-        parts.word(_("Setting"), "setting"),
+        Column(_("Setting"), lambda row, extras: str(LABELS[row.setting])),
         parts.share(_("Before"), "before"),
         parts.share(_("After"), "after"),
         parts.share(_("NDCG"), "ndcg"),

@@ -8,11 +8,10 @@ from datetime import datetime
 from typing import Any, Final
 from uuid import UUID
 
-from django.utils.formats import date_format
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy, ngettext
 
-from memory.palace.dates import moment
+from memory.palace.dates import day_words, moment, short_day
 from memory.palace.numbers import local, whole
 from memory.palace.privacy_view import NO_NAME
 from memory.services.legible import UNREADABLE
@@ -202,7 +201,7 @@ def _told(bars: Sequence[Bar]) -> str:
 
 
 def _trend(report: CoverageReport) -> dict[str, Any]:
-    days = [(date_format(one.day, "d M"), one.fallback_rate if one.turns else None) for one in report.trend]
+    days = [(short_day(one.day), one.fallback_rate if one.turns else None) for one in report.trend]
     rates = [rate for _, rate in days if rate is not None]
     told = ""
     if rates:
@@ -213,7 +212,7 @@ def _trend(report: CoverageReport) -> dict[str, Any]:
         told = said % {"first": percent(rates[0]), "last": percent(rates[-1]), "most": percent(max(rates))}
     rows = [
         {
-            "day": date_format(one.day, "d F Y"),
+            "day": day_words(one.day),
             "turns": whole(one.turns),
             "fallbacks": whole(one.fallbacks),
             "rate": percent(one.fallback_rate) if one.turns else _("no turns"),
@@ -234,4 +233,4 @@ def _duration(milliseconds: int) -> str:
 
 
 def _day(at: datetime) -> str:
-    return date_format(at, "d F Y")
+    return day_words(at)

@@ -42,6 +42,7 @@ NAMES: Final[dict[str, StrOrPromise]] = {
     "language model": gettext_lazy("Language model"),
     "live": gettext_lazy("Live"),
     "memory": gettext_lazy("Memory"),
+    "planner": gettext_lazy("Planner"),
     "queue": gettext_lazy("Queue"),
     "reranker": gettext_lazy("Reranker"),
     "role": gettext_lazy("Role"),

@@ -81,7 +81,7 @@ class OwnerSettingsAdmin(RowsAdmin):
     area, label, labels = ACCOUNTS, _("choice"), _("choices of the owner")
     meaning = _("What the owner has chosen in the settings.")
     columns = (
-        Column(_("Values"), lambda row, extras: columns.shortened(columns.plain(row.values))),
+        Column(_("Values"), lambda row, extras: columns.code(columns.shortened(columns.plain(row.values)))),
         parts.number(_("Version"), "version"),
         parts.moment(_("Changed"), "updated_at"),
     )

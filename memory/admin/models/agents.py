@@ -18,6 +18,7 @@ from memory.admin.rows import Column, RowsAdmin, Shown, link, related
 from memory.admin.site import site
 from memory.errors import NotFound
 from memory.models import Agent, AgentGroup, AgentKey, BusMessage, GroupMembership, Memory, Session, owner_scope
+from memory.palace.presenters import label
 from memory.services.actors import Actor
 from memory.services.agents import pause_agent, revoke_key, set_membership
 
@@ -84,7 +85,7 @@ class AgentAdmin(RowsAdmin):
                     members,
                     lambda one: (
                         link(AgentGroup, one.group_id, columns.masked_text(one.group, "name")),
-                        one.group.get_kind_display(),
+                        label(one.group.kind),
                     ),
                 ),
                 related(
@@ -151,7 +152,7 @@ class AgentGroupAdmin(RowsAdmin):
     meaning = _("Projects and squads: agents that share what they store.")
     columns = (
         parts.text(_("Name"), "name"),
-        Column(_("Sort"), lambda row, extras: row.get_kind_display()),
+        parts.word(_("Sort"), "kind"),
         Column(_("Agents"), lambda row, extras: str(extras.get(row.pk, 0)), number=True),
         parts.moment(_("Made"), "created_at"),
     )

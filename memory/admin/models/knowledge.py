@@ -15,6 +15,7 @@ from memory.admin.row_actions import RowAction
 from memory.admin.rows import RowsAdmin, Shown, link, related
 from memory.admin.site import site
 from memory.models import Reflection, Skill, SkillDependency, SkillState
+from memory.palace.presenters import label
 from memory.services.skill_life import archive_skill, demote_skill, deprecate_skill, promote_skill, restore_skill
 
 KNOWLEDGE = _("Knowledge")
@@ -68,7 +69,7 @@ class SkillAdmin(RowsAdmin):
                     _("Needs"),
                     (_("Skill"), _("State")),
                     needed,
-                    lambda one: (link(Skill, one.pk, columns.masked_text(one, "name")), one.state),
+                    lambda one: (link(Skill, one.pk, columns.masked_text(one, "name")), label(one.state)),
                 )
             ]
         )

@@ -162,7 +162,7 @@ def _related(row: Memory) -> Sequence[Related]:
             MemoryVersion.objects.filter(**mine).order_by("-number")[:21],
             lambda one: (
                 link(MemoryVersion, one.pk, one.number),
-                label(one.reason),
+                columns.reason(one.reason),
                 one.actor,
                 columns.when(one.created_at),
             ),
@@ -193,7 +193,7 @@ def _related(row: Memory) -> Sequence[Related]:
             _("People and things in it"),
             (_("Name"), _("Type")),
             entities.values(),
-            lambda one: (link(Entity, one.pk, columns.masked_text(one, "name")), one.type),
+            lambda one: (link(Entity, one.pk, columns.masked_text(one, "name")), label(one.type)),
         ),
         related(
             _("Vectors"),
@@ -232,7 +232,7 @@ def _related(row: Memory) -> Sequence[Related]:
             _("Failed extractions"),
             (_("Code"), _("Attempts"), _("Next try")),
             ExtractionFailure.objects.filter(**mine),
-            lambda one: (one.code, str(one.attempts), columns.when(one.next_at)),
+            lambda one: (columns.code(one.code), str(one.attempts), columns.when(one.next_at)),
         ),
     ]
 
@@ -259,7 +259,7 @@ class MemoryVersionAdmin(_OfMemory):
     columns = (
         parts.memory(_("Memory")),
         parts.number(_("Number"), "number"),
-        parts.word(_("Why"), "reason"),
+        parts.reason(),
         parts.codes(_("By"), "actor"),
         parts.moment(_("When"), "created_at"),
     )
@@ -292,7 +292,7 @@ class MemoryLabelAdmin(_OfMemory):
     meaning = _("Keyed hashes of tags, topics, names and sources, by which memories are filtered.")
     columns = (
         parts.memory(_("Memory")),
-        Column(_("Sort"), lambda row, extras: row.get_kind_display()),
+        parts.word(_("Sort"), "kind"),
         parts.codes(_("Keyed hash"), "label"),
     )
     ordering = ("-id",)

@@ -27,6 +27,11 @@ def word(head: Any, field: str) -> Column:
     return Column(head, lambda row, extras: label(str(getattr(row, field) or columns.NOTHING)))
 
 
+def reason() -> Column:
+    """Make a column of why something was done: our words as words, codes as codes."""
+    return Column(_("Why"), lambda row, extras: columns.reason(row.reason))
+
+
 def moment(head: Any, field: str) -> Column:
     """Make a column of moments."""
     return Column(head, lambda row, extras: columns.when(getattr(row, field)))

@@ -18,7 +18,7 @@ EVENT = (
     parts.word(_("What"), "verb"),
     parts.word(_("Of"), "object_kind"),
     parts.codes(_("By"), "actor"),
-    parts.word(_("Why"), "reason"),
+    parts.reason(),
     parts.number(_("How many"), "count"),
     parts.moment(_("When"), "created_at"),
 )

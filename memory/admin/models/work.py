@@ -28,6 +28,7 @@ from memory.models import (
     ReviewItem,
     ReviewState,
 )
+from memory.palace import consolidation_words as words
 from memory.services.bringing_back import restore_run
 from memory.services.review_decisions import approve, reject, undo
 
@@ -71,10 +72,10 @@ class ConsolidationRunAdmin(RowsAdmin):
                     (_("Stage"), _("State"), _("Counts"), _("Skipped because")),
                     row.stages,
                     lambda one: (
-                        columns.plain(one.get("name")),
-                        columns.plain(one.get("state")),
-                        columns.plain(one.get("counts")),
-                        columns.plain(one.get("skipped_reason")),
+                        words.stage(str(one.get("name"))),
+                        str(words.STAGE_STATES.get(one.get("state"), one.get("state"))),
+                        columns.code(columns.plain(one.get("counts"))),
+                        columns.code(columns.plain(one.get("skipped_reason"))),
                     ),
                     most=50,
                 )
@@ -102,7 +103,7 @@ class ReviewItemAdmin(RowsAdmin):
     columns = (
         parts.word(_("Kind"), "kind"),
         parts.word(_("State"), "state"),
-        parts.word(_("Why"), "reason"),
+        parts.reason(),
         parts.share(_("Confidence"), "confidence"),
         parts.moment(_("Since"), "created_at"),
         parts.moment(_("Decided"), "decided_at"),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import asdict
 from typing import Any
 
 from django import forms
@@ -19,9 +20,10 @@ from memory.admin.views.frame import PasswordForm, page, tried
 from memory.crypto.keyring import keyring
 from memory.errors import InvalidInput
 from memory.models import DueWork, Owner
+from memory.palace import consolidation_words as words
 from memory.palace.forms import PlainText
 from memory.palace.presenters import label
-from memory.palace.privacy_view import sorts
+from memory.palace.privacy_view import sorts, stays_said
 from memory.services.actors import Actor
 from memory.services.consolidation.runs import ask_for_run, consolidation_status
 from memory.services.keys.rotation import begin_rotation, key_status, next_rotation
@@ -55,7 +57,7 @@ def consolidation(request: HttpRequest, actor: Actor) -> HttpResponse:
     runs = [one for one in (status["running"], status["last_run"]) if one]
     lines = [
         (_("Switched on"), columns.plain(status["enabled"])),
-        (_("Groups"), columns.plain(status["groups"])),
+        (_("Groups"), ", ".join(str(words.GROUPS[one]) for one in status["groups"])),
         (_("Rows that wait"), columns.plain(status["pending_rows"])),
         (_("Bytes that wait"), columns.plain(status["pending_bytes"])),
         (_("Next run"), columns.when(status["next_run_at"])),
@@ -131,7 +133,7 @@ def purge(request: HttpRequest, actor: Actor) -> HttpResponse:
     context = {
         "counted": counted,
         "lines": sorts(preview_owner(owner_id=actor.owner_id)) if counted else [],
-        "stays": OWNER_STAYS,
+        "stays": stays_said(map(asdict, OWNER_STAYS)),
         "form": form,
     }
     return page(request, "purge", _("Erase an owner"), context, status)

@@ -20,6 +20,8 @@ PACKAGES: Final = ("memory", "telemetry", "config")
 PROGRAMS: Final = frozenset({"api", "management"})
 """Parts that no page is made by: what they say with values in it stays English."""
 FINDING: Final = "Finding"
+STAY: Final = "Stay"
+"""What a purge leaves; its receipt is English, pages say it in their language."""
 DETAIL: Final = 2
 """Where what a check found and what to do about it begin among its arguments."""
 # Which arguments hold context, sentence and its form for many; None where a function takes none.
@@ -76,7 +78,7 @@ def _sources(root: Path) -> Iterator[Path]:
 
 
 def of_module(source: str, *, for_pages: bool = True) -> Iterator[Sentence]:
-    """Find the sentences of a Python module: marked ones, and what domain errors and checks say, which pages look up.
+    """Find the sentences of a Python module: marked ones, and those of errors, checks and receipts, for pages.
 
     Args:
         source: the module.
@@ -98,7 +100,10 @@ def of_module(source: str, *, for_pages: bool = True) -> Iterator[Sentence]:
 
 def _said(name: str, node: ast.Call, module: Module, for_pages: bool) -> Iterator[Sentence]:
     """Give what an error or a check says."""
-    said = node.args[DETAIL:] if name == FINDING else node.args[:1] if _is_error(name) else []
+    if name == STAY:
+        said = node.args
+    else:
+        said = node.args[DETAIL:] if name == FINDING else node.args[:1] if _is_error(name) else []
     if not for_pages:
         yield from (Sentence(text) for one in said if name != FINDING and (text := _text(one)))
         return

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from typing import Any, Final
 from uuid import UUID
 
@@ -18,7 +18,7 @@ from memory.errors import InvalidInput, LociError, NotFound
 from memory.models import Purge, PurgeSubject
 from memory.palace.access import is_partial, person_page
 from memory.palace.errors import add_to_form, error_response, problem_of
-from memory.palace.privacy_view import named, purge_view, sorts
+from memory.palace.privacy_view import named, purge_view, sorts, stays_said
 from memory.palace.purge_forms import EraseForm
 from memory.palace.surroundings import surroundings
 from memory.services.actors import Actor
@@ -61,7 +61,7 @@ def ask(request: HttpRequest, actor: Actor) -> HttpResponse:
         "what": asked.words,
         "whole": asked.request is None,
         "lines": sorts(counts),
-        "stays": OWNER_STAYS if asked.request is None else (),
+        "stays": stays_said(map(asdict, OWNER_STAYS)) if asked.request is None else (),
         "form": form,
         **surroundings(request, actor),
     }
