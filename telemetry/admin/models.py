@@ -181,7 +181,7 @@ class TunerChangeAdmin(_Rows):
     label, labels = _("change by the tuner"), _("changes by the tuner")
     meaning = _("What the tuner changed, and why.")
     columns = (
-        Column(_("Setting"), lambda row, extras: str(LABELS[row.setting])),
+        Column(_("Setting"), lambda row, extras: str(LABELS.get(row.setting, row.setting))),
         parts.share(_("Before"), "before"),
         parts.share(_("After"), "after"),
         parts.share(_("NDCG"), "ndcg"),
