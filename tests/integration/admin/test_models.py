@@ -57,6 +57,8 @@ def turn(text: str) -> TurnDraft:
 
 
 def registered() -> list[tuple[type[Any], RowsAdmin]]:
+    # The addresses are read with the first request, and with them come the pages.
+    reverse("admin:index")
     return [(model, admin) for model, admin in site._registry.items() if isinstance(admin, RowsAdmin)]
 
 
