@@ -46,7 +46,7 @@ def main(address: str, username: str, password: str) -> None:
             if name == "graph":
                 page.locator("[data-graph-stage][data-graph-ready]").wait_for()
                 page.locator(".graph-picture").scroll_into_view_if_needed()
-            taken = page.screenshot(path=PICTURES / f"{name}.png", scale="css")
+            taken = page.screenshot(path=PICTURES / f"{name}.jpg", scale="css", type="jpeg", quality=75)
             if len(taken) > MOST_BYTES:
                 raise ValueError(f"The picture {name} has {len(taken):,} bytes.")
         browser.close()
