@@ -26,6 +26,8 @@ SPOKEN: Final = (
     "placeholder",
     "alt",
 )
+# Attributes whose numbers browsers read.
+MEASURES: Final = frozenset("x y x1 x2 y1 y2 cx cy r dx dy width height min max step low high".split())
 # What is the same in every language, and what somebody has stored.
 QUIET: Final = {"code", "pre", "kbd", "samp", "script", "style", "bdi", "textarea", "time"}
 # Names, what is stored, and what only programs say.
@@ -50,11 +52,13 @@ class Said(HTMLParser):
         """Begin outside of everything."""
         super().__init__()
         self.english: set[str] = set()
+        self.misread: set[str] = set()
         self._open: list[tuple[str, bool]] = []
         self._depth = 0
 
     def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
         known = {name: value or "" for name, value in attrs}
+        self.misread |= {f"{tag} {name}={known[name]}" for name in MEASURES & known.keys() if "," in known[name]}
         foreign = known.get("lang", "de") != "de"
         quiet = tag in QUIET or known.get("dir") == "auto" or known.get("translate") == "no" or foreign
         if not (quiet or self._quiet):
@@ -129,6 +133,7 @@ def english(world: World, asked: Iterable[tuple[str, dict[str, str]]]) -> dict[s
         if answer["Content-Type"].startswith("text/html"):
             page = Said()
             page.feed(html)
+            assert page.misread == set(), path
             found |= dict.fromkeys((one for one in page.english if not SAME.fullmatch(one)), path)
     return found
 
