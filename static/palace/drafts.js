@@ -22,6 +22,17 @@ export function dropDraft(name) {
   window.localStorage.removeItem(PREFIX + name);
 }
 
+export function sendDraft(name) {
+  const draft = draftOf(name);
+  if (draft) keepDraft(name, { ...draft, sent: true });
+}
+
+// Only the page of what was stored shows that what was sent has arrived.
+export function dropStoredDraft() {
+  const name = document.querySelector("[data-draft-stored]")?.dataset.draftStored;
+  if (name && draftOf(name)?.sent) dropDraft(name);
+}
+
 export function forgetDraftsOnLogout() {
   document.querySelector("form.leave")?.addEventListener("submit", () => {
     for (const key of Object.keys(window.localStorage)) {

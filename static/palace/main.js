@@ -1,6 +1,6 @@
 // What the pages gain with scripts; every page works without them.
 import { offerCopies } from "./copy.js";
-import { forgetDraftsOnLogout } from "./drafts.js";
+import { dropStoredDraft, forgetDraftsOnLogout } from "./drafts.js";
 import { offerDrawer } from "./drawer.js";
 import { watchFailures } from "./failures.js";
 import { listenForKeys } from "./keys.js";
@@ -16,6 +16,7 @@ switchThemes();
 offerCopies();
 addSliders();
 keepSentSearches();
+dropStoredDraft();
 forgetDraftsOnLogout();
 countDownUndo();
 offerDrawer();

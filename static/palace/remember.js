@@ -1,5 +1,5 @@
 // What is typed is kept in this browser until it is saved, so that closing the window loses nothing.
-import { draftOf, dropDraft, keepDraft } from "./drafts.js";
+import { draftOf, dropDraft, keepDraft, sendDraft } from "./drafts.js";
 
 const form = document.querySelector("[data-draft-form]");
 const fields = () => [...form.elements].filter((field) => field.name && field.name !== "csrfmiddlewaretoken" && field.type !== "submit");
@@ -23,7 +23,6 @@ if (form) {
   if ("draftFresh" in form.dataset) restore(name);
   form.addEventListener("input", () => keepDraft(name, Object.fromEntries(fields().map((field) => [field.name, field.value]))));
   form.addEventListener("submit", ({ submitter }) => {
-    // What comes back with an error comes back in the page.
-    if (!submitter?.hasAttribute("formaction")) dropDraft(name);
+    if (!submitter?.hasAttribute("formaction")) sendDraft(name);
   });
 }
