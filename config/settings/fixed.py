@@ -61,7 +61,8 @@ TEMPLATES = [
                 "django.contrib.auth.context_processors.auth",
                 "django.contrib.messages.context_processors.messages",
                 "memory.palace.sections.navigation",
-            ]
+            ],
+            "libraries": {"code_spans": "memory.palace.code_spans"},
         },
     }
 ]

@@ -12,6 +12,7 @@ from memory.admin.pages import panels
 from memory.crypto.keyring import keyring
 from memory.errors import LociError
 from memory.models import ConsolidationRun, EmbeddingSpace, Memory, MemoryVector, PendingVector, owner_scope
+from memory.palace.health_words import check_name
 from memory.palace.numbers import whole
 from memory.palace.presenters import label
 from memory.palace.sentences import said
@@ -77,7 +78,7 @@ def dashboard(actor: Actor, *, everything: bool) -> dict[str, Any]:
 
 def _finding(found: Finding) -> dict[str, str]:
     return {
-        "name": label(found.name),
+        "name": check_name(found.name),
         "status": found.status,
         "status_word": label(found.status),
         "detail": said(found.detail),

@@ -28,7 +28,7 @@ from memory.admin.row_actions import RowAction, act, chosen_ids
 from memory.errors import InvalidInput, NotFound
 from memory.models import AuditEvent, Memory, User, owner_scope
 from memory.palace.dates import moment
-from memory.palace.presenters import label
+from memory.palace.presenters import label, object_word
 from memory.services.actors import Actor
 from memory.services.audit.readers import note_reads
 from memory.services.audit.staff import record_row, record_rows
@@ -246,7 +246,7 @@ class RowsAdmin(ModelAdmin):  # type: ignore[type-arg]
             {
                 "at": moment(event.created_at, now()),
                 "verb": label(event.verb),
-                "kind": label(event.object_kind),
+                "kind": object_word(event.object_kind),
                 "actor": event.actor,
                 "reason": columns.reason(event.reason),
                 "count": event.count,

@@ -9,7 +9,7 @@ from django import forms
 from django.utils.translation import gettext as _
 
 from memory.palace import consolidation_words as words
-from memory.palace.setting_words import LABELS, value_word
+from memory.palace.setting_words import LABELS, value_word, values_words
 from memory.services.settings_table import CONSOLIDATION, OWNER_SETTINGS, OwnerSetting
 
 SWITCH: Final = "consolidation"
@@ -64,11 +64,11 @@ def names_of(group: str) -> list[str]:
 def _field(name: str, setting: OwnerSetting, value: Any) -> forms.Field:
     shown = str(LABELS[name])
     default = value_word(name, setting.default)
-    meaning = _("%(meaning)s The default is %(default)s.") % {"meaning": str(setting.meaning), "default": default}
+    meaning = _("%(meaning)s The default is %(default)s.") % {"meaning": _(setting.meaning), "default": default}
     if not isinstance(setting.default, bool | str):
         meaning = _("%(meaning)s Takes %(values)s; the default is %(default)s.") % {
-            "meaning": str(setting.meaning),
-            "values": str(setting.values),
+            "meaning": _(setting.meaning),
+            "values": values_words(setting.values),
             "default": default,
         }
     if isinstance(setting.default, bool):
@@ -84,7 +84,7 @@ def _field(name: str, setting: OwnerSetting, value: Any) -> forms.Field:
         choices = [(one, value_word(name, one)) for one in taken]
         return forms.ChoiceField(label=shown, choices=choices, initial=value, help_text=meaning)
     least, _to, most = str(setting.values).partition(" to ")
-    wrong = _("This takes %(values)s.") % {"values": setting.values}
+    wrong = _("This takes %(values)s.") % {"values": values_words(setting.values)}
     errors = dict.fromkeys(("required", "invalid", "min_value", "max_value"), wrong)
     if isinstance(setting.default, float):
         return forms.FloatField(

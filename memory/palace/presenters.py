@@ -10,7 +10,7 @@ from uuid import UUID
 
 from django.utils.functional import Promise, lazy
 from django.utils.translation import gettext as _
-from django.utils.translation import gettext_lazy, pgettext_lazy
+from django.utils.translation import gettext_lazy, pgettext, pgettext_lazy
 
 from memory.models import Kind, Memory, Status
 from memory.palace.covering import cover, coverer
@@ -42,6 +42,11 @@ def label(word: str) -> str:
     """Write a name of a vocabulary as words in the language of the page: `task_result` becomes `task result`."""
     words = word.replace("_", " ")
     return _(words) if words in WORDS else words
+
+
+def object_word(kind: str) -> str:
+    """Write what something was done to; `archive` is an act elsewhere."""
+    return pgettext("noun", "archive") if kind == "archive" else label(kind)
 
 
 def reason_words(reason: str) -> str:

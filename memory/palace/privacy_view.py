@@ -13,7 +13,7 @@ from django.utils.translation import gettext_lazy as lazy
 
 from memory.models import Agent, Purge, PurgeState
 from memory.palace.dates import Moment, moment, optional_moment
-from memory.palace.presenters import label, reason_words
+from memory.palace.presenters import label, object_word, reason_words
 from memory.palace.sentences import said
 from memory.services.audit.access_log import Entry, Reader
 from memory.services.legible import UNREADABLE, legible
@@ -125,7 +125,7 @@ class PurgeView:
     done: int
     total: int
     open: bool
-    stays: list[Mapping[str, str]]
+    stays: Sequence[Mapping[str, str]]
     looked: bool
 
 
@@ -170,7 +170,7 @@ def readers_row(reader: Reader, now: datetime) -> ReaderRow:
 def access_row(entry: Entry, now: datetime) -> AccessRow:
     """Describe an event of the audit."""
     event = entry.event
-    kind = label(event.object_kind)
+    kind = object_word(event.object_kind)
     who = entry.agent_name or str(NO_NAME if entry.agent_id else ACTORS.get(event.actor.partition(":")[0], event.actor))
     return AccessRow(
         at=moment(event.created_at, now),

@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING, Any, Final
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy as lazy
 
+from memory.palace.numbers import local
+
 if TYPE_CHECKING:
     from django_stubs_ext import StrOrPromise
 
@@ -99,4 +101,14 @@ def value_word(name: str, value: Any) -> str:
     """Say a setting's value as people read it."""
     if isinstance(value, bool):
         return _("on") if value else _("off")
+    if isinstance(value, int | float):
+        return local(f"{value:,}")
     return str(VALUES.get(name, {}).get(str(value), value))
+
+
+def values_words(values: str) -> str:
+    """Say what a setting takes: from one number to another, or one of several words."""
+    least, between, most = values.partition(" to ")
+    if not between:
+        return values
+    return _("%(least)s to %(most)s") % {"least": local(least), "most": local(f"{int(most.replace(',', '')):,}")}

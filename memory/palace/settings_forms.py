@@ -11,7 +11,8 @@ from django.utils.translation import gettext as _
 from memory.errors import InvalidInput
 from memory.palace.errors import add_to_form
 from memory.palace.forms import PlainLine
-from memory.palace.setting_words import LABELS, MEANINGS, value_word
+from memory.palace.numbers import local
+from memory.palace.setting_words import LABELS, MEANINGS, value_word, values_words
 from memory.services.settings_table import OWNER_SETTINGS
 
 ON: Final = "on"
@@ -92,7 +93,7 @@ def refused(form: SettingsForm, error: InvalidInput) -> None:
     """Put what a setting does not take beside its field; above the form where no field is named."""
     name = str(error.details.get("field", ""))
     if error.machine_code == "setting.invalid" and name in form.fields:
-        form.add_error(name, _("This takes %(values)s.") % {"values": OWNER_SETTINGS[name].values})
+        form.add_error(name, _("This takes %(values)s.") % {"values": values_words(OWNER_SETTINGS[name].values)})
     else:
         add_to_form(form, error)
 
@@ -101,7 +102,7 @@ def short(value: Any) -> str:
     """Say a default in a word."""
     if isinstance(value, bool):
         return _("on") if value else _("off")
-    return str(value)
+    return local(str(value))
 
 
 def _written(value: Any) -> str | None:

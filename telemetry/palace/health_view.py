@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, Final
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
+from memory.palace.health_words import check_name
 from memory.palace.numbers import local, whole
 from memory.palace.sentences import said
 from memory.services.findings import Finding, Status
@@ -29,29 +30,6 @@ WORDS: Final[dict[Status, StrOrPromise]] = {
     "degraded": gettext_lazy("works with less"),
     "failing": gettext_lazy("does not work"),
 }
-NAMES: Final[dict[str, StrOrPromise]] = {
-    "budgets": gettext_lazy("Budgets"),
-    "consolidation": gettext_lazy("Consolidation"),
-    "database": gettext_lazy("Database"),
-    "disk": gettext_lazy("Disk"),
-    "embedder": gettext_lazy("Embedder"),
-    "key database": gettext_lazy("Key database"),
-    "key modes": gettext_lazy("Key modes"),
-    "key places": gettext_lazy("Key places"),
-    "keys": gettext_lazy("Keys"),
-    "language model": gettext_lazy("Language model"),
-    "live": gettext_lazy("Live"),
-    "memory": gettext_lazy("Memory"),
-    "planner": gettext_lazy("Planner"),
-    "queue": gettext_lazy("Queue"),
-    "reranker": gettext_lazy("Reranker"),
-    "role": gettext_lazy("Role"),
-    "schema": gettext_lazy("Schema"),
-    "turn events": gettext_lazy("Turn events"),
-    "vectors": gettext_lazy("Vectors"),
-    "worker": gettext_lazy("Worker"),
-}
-"""What checks are called; an app's own is called what it says."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,7 +52,7 @@ def installation_view(findings: Sequence[Finding], *, staff: bool) -> dict[str, 
     order: tuple[Status, ...] = ("failing", "degraded", "ok")
     rows = [
         CheckRow(
-            str(NAMES.get(found.name) or found.name.capitalize()),
+            check_name(found.name),
             found.status,
             str(WORDS[found.status]),
             said(found.detail) if staff else "",

@@ -9,13 +9,13 @@ import sys
 from pathlib import Path
 from typing import Final
 
-from playwright.sync_api import sync_playwright
+from playwright.sync_api import ViewportSize, sync_playwright
 
 from memory.management.chromium import chromium
 
 PICTURES: Final = Path(__file__).resolve().parents[2] / "docs" / "pictures"
 ARGUMENTS: Final = ["--no-sandbox", "--use-angle=swiftshader", "--enable-unsafe-swiftshader", "--hide-scrollbars"]
-SIZE: Final = {"width": 1280, "height": 800}
+SIZE: Final = ViewportSize(width=1280, height=800)
 MOST_BYTES: Final = 150_000
 PATIENCE_MS: Final = 180_000
 PAGES: Final = {

@@ -156,7 +156,9 @@ def test_a_draft_comes_back_until_it_is_saved_or_one_logs_out(palace: Page, watc
     expect(palace.get_by_label("What shall I remember?")).to_have_value("")
     palace.get_by_label("What shall I remember?").fill("A whole thought")
     watch.wait_until_quiet(palace)
-    palace.route("**/remember/", lambda lost: lost.fulfill(status=503) if lost.request.method == "POST" else lost.continue_())
+    palace.route(
+        "**/remember/", lambda lost: lost.fulfill(status=503) if lost.request.method == "POST" else lost.continue_()
+    )
     with palace.expect_response("**/remember/"):
         palace.get_by_role("button", name="Save memory").click()
     palace.goto("/remember/")

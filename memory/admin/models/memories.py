@@ -8,6 +8,7 @@ from typing import Any, ClassVar
 from django.contrib.admin import DateFieldListFilter, register
 from django.http import HttpRequest, HttpResponse
 from django.utils.translation import gettext_lazy as _
+from django.utils.translation import pgettext_lazy
 
 from memory.admin import columns
 from memory.admin.access import actor_of
@@ -85,7 +86,7 @@ class MemoryAdmin(RowsAdmin):
     row_actions = (
         RowAction(
             "archive",
-            _("Archive"),
+            pgettext_lazy("act", "Archive"),
             lambda actor, one: archive_memory(actor=actor, memory_id=one),
             fits=lambda row: row.status == Status.LIVE,
         ),

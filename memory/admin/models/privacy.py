@@ -12,11 +12,12 @@ from memory.admin.rows import Column, FreeAdmin, RowsAdmin
 from memory.admin.site import site
 from memory.models import AuditEvent, AuditSeal, OutboundRequest, Purge, RetiredAuditEvent, RetiredAuditSeal
 from memory.palace.numbers import whole
+from memory.palace.presenters import object_word
 
 PRIVACY = _("Privacy")
 EVENT = (
     parts.word(_("What"), "verb"),
-    parts.word(_("Of"), "object_kind"),
+    Column(_("Of"), lambda row, extras: object_word(row.object_kind)),
     parts.codes(_("By"), "actor"),
     parts.reason(),
     parts.number(_("How many"), "count"),

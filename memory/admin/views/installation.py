@@ -41,7 +41,7 @@ def jobs(request: HttpRequest, actor: Any) -> HttpResponse:
         ],
         "planned": [
             {
-                "name": one.name,
+                "name": _(one.name),
                 "task": one.task,
                 "every": whole(one.minutes),
                 "next": columns.when(one.next_run),
@@ -61,8 +61,8 @@ def settings(request: HttpRequest, actor: Any) -> HttpResponse:
     require_chooser(request)
     sections: dict[str, list[dict[str, Any]]] = {}
     for declared in env.declarations.values():
-        line = {"name": declared.name, "value": _value(declared.name, declared.secret), "meaning": declared.meaning}
-        sections.setdefault(declared.section, []).append(line)
+        line = {"name": declared.name, "value": _value(declared.name, declared.secret), "meaning": _(declared.meaning)}
+        sections.setdefault(_(declared.section), []).append(line)
     return page(request, "settings", _("Settings"), {"sections": list(sections.items())})
 
 

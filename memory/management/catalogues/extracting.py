@@ -20,8 +20,10 @@ PACKAGES: Final = ("memory", "telemetry", "config")
 PROGRAMS: Final = frozenset({"api", "management"})
 """Parts that no page is made by: what they say with values in it stays English."""
 FINDING: Final = "Finding"
-STAY: Final = "Stay"
-"""What a purge leaves; its receipt is English, pages say it in their language."""
+DESCRIPTIONS: Final[dict[str, slice]] = {"Stay": slice(None), "OwnerSetting": slice(1, 2), "Plan": slice(1)}
+"""What is written in English elsewhere too, and which arguments say it: what a purge leaves, settings, schedules."""
+ENVIRONMENT: Final = "env"
+"""Where settings of the environment are declared, each with its meaning, in sections."""
 DETAIL: Final = 2
 """Where what a check found and what to do about it begin among its arguments."""
 # Which arguments hold context, sentence and its form for many; None where a function takes none.
@@ -94,22 +96,38 @@ def of_module(source: str, *, for_pages: bool = True) -> Iterator[Sentence]:
                 yield from _chosen(name, [_text(argument) for argument in node.args])
             else:
                 yield from _said(name, node, module, for_pages)
+        elif isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute):
+            yield from _declared(node, node.func)
         elif isinstance(node, ast.ClassDef) and _is_error_class(node) and (documented := ast.get_docstring(node)):
             yield Sentence(documented.strip().splitlines()[0])
 
 
 def _said(name: str, node: ast.Call, module: Module, for_pages: bool) -> Iterator[Sentence]:
     """Give what an error or a check says."""
-    if name == STAY:
-        said = node.args
-    else:
-        said = node.args[DETAIL:] if name == FINDING else node.args[:1] if _is_error(name) else []
+    if name in DESCRIPTIONS:
+        yield from (Sentence(text) for one in node.args[DESCRIPTIONS[name]] for text in [_constants(one)] if text)
+        return
+    said = node.args[DETAIL:] if name == FINDING else node.args[:1] if _is_error(name) else []
     if not for_pages:
         yield from (Sentence(text) for one in said if name != FINDING and (text := _text(one)))
         return
     function = module.around(node) if said else None
     for one in said:
         yield from (Sentence(text, None, context) for text, context in texts_of(one, module, function))
+
+
+def _declared(node: ast.Call, function: ast.Attribute) -> Iterator[Sentence]:
+    """Give the meaning of a setting of the environment, or the heading of a section."""
+    if not isinstance(function.value, ast.Name) or function.value.id != ENVIRONMENT:
+        return
+    said = node.args[:1] if function.attr == "section" else [one.value for one in node.keywords if one.arg == "meaning"]
+    yield from (Sentence(text) for one in said if (text := _text(one)))
+
+
+def _constants(node: ast.expr) -> str:
+    """Give a text without what is put into it; what stands before a schedule's name is the same for all."""
+    parts = node.values if isinstance(node, ast.JoinedStr) else [node]
+    return "".join(text for one in parts if (text := _text(one)))
 
 
 def _aliases(tree: ast.Module) -> dict[str, str]:

@@ -27,7 +27,7 @@ SPOKEN: Final = (
     "alt",
 )
 # Attributes whose numbers browsers read.
-MEASURES: Final = frozenset("x y x1 x2 y1 y2 cx cy r dx dy width height min max step low high".split())
+MEASURES: Final = {"x", "y", "x1", "x2", "y1", "y2", "cx", "cy", "r", "width", "height", "min", "max", "step"}
 # What is the same in every language, and what somebody has stored.
 QUIET: Final = {"code", "pre", "kbd", "samp", "script", "style", "bdi", "textarea", "time"}
 # Names, what is stored, and what only programs say.
