@@ -57,6 +57,7 @@ class KeyRow:
 def agent_row(figures: AgentFigures, now: datetime, costs: Mapping[UUID, Sequence[str]]) -> AgentRow:
     """Describe an agent."""
     agent, read = figures.agent, figures.read
+    working = 0 if agent.paused_at else figures.keys
     return AgentRow(
         id=agent.pk,
         name=legible(agent, "name") or _(UNREADABLE),
@@ -64,7 +65,7 @@ def agent_row(figures: AgentFigures, now: datetime, costs: Mapping[UUID, Sequenc
         trust="" if agent.trust is None else local(f"{agent.trust:g}"),
         groups=[group_name(group) for group in figures.groups],
         permissions=[permission_name(scope) for scope in figures.permissions],
-        keys=ngettext("%(count)d key works", "%(count)d keys work", figures.keys) % {"count": figures.keys},
+        keys=ngettext("%(count)d key works", "%(count)d keys work", working) % {"count": working},
         used=optional_moment(figures.used_at, now),
         written=ngettext("wrote %(count)d memory", "wrote %(count)d memories", figures.written)
         % {"count": figures.written},

@@ -305,4 +305,5 @@ def _sources(actor: Actor, evidence: QuerySet[ReviewEvidence]) -> list[Origin]:
         name = next((one for one in segments if one and ring.name(one) == hashed), None)
         if name is not None:
             found.append(Origin("source", name, name, items))
-    return found
+    # Among as many by name: keyed hashes come in another order for each owner.
+    return sorted(found, key=lambda one: (-one.items, one.value))
