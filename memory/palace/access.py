@@ -92,9 +92,13 @@ def place_of(request: HttpRequest) -> str:
 
 
 def safe_next(request: HttpRequest, default: str) -> str:
-    """Give the address of this server that a form names as the next page, else the default."""
+    """Give the address of this server that a form names as the next page, else the default.
+
+    Only whole addresses, from the first slash: what is none would lead on from the address of the form, where no page
+    is.
+    """
     wanted: Any = request.POST.get("next", "")
-    if wanted and url_has_allowed_host_and_scheme(
+    if wanted.startswith("/") and url_has_allowed_host_and_scheme(
         wanted, allowed_hosts={request.get_host()}, require_https=request.is_secure()
     ):
         return str(wanted)

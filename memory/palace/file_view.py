@@ -15,7 +15,7 @@ from memory.palace.dates import Moment, moment
 from memory.palace.presenters import label
 from memory.services.agent_files.reading import FileState
 from memory.services.legible import UNREADABLE, legible
-from memory.text.differences import DiffLine, Side
+from memory.text.differences import Comparison, Side
 
 OF_ALL: Final = "owner"
 
@@ -86,6 +86,18 @@ class ShownLine:
     before: str
     after: str
     pieces: tuple[ShownPiece, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class ShownComparison:
+    """Two texts beside each other; `more` lines that differ are not among the stretches, and `wholes` can be saved.
+
+    These are versions of the file that were compared, by their numbers.
+    """
+
+    stretches: list[list[ShownLine]]
+    more: int
+    wholes: tuple[str, ...]
 
 
 def places(
@@ -186,10 +198,10 @@ def _what(change: str) -> str:
     return words[FileChange(change)]
 
 
-def shown_lines(stretches: Sequence[Sequence[DiffLine]]) -> list[list[ShownLine]]:
-    """Describe a comparison for the page."""
+def shown_comparison(found: Comparison, *versions: int) -> ShownComparison:
+    """Describe a comparison of these versions for the page."""
     marks = {Side.BOTH: "", Side.BEFORE: "del", Side.AFTER: "ins"}
-    return [
+    stretches = [
         [
             ShownLine(
                 side=str(line.side),
@@ -199,5 +211,6 @@ def shown_lines(stretches: Sequence[Sequence[DiffLine]]) -> list[list[ShownLine]
             )
             for line in stretch
         ]
-        for stretch in stretches
+        for stretch in found.stretches
     ]
+    return ShownComparison(stretches, found.more, tuple(map(str, versions)))

@@ -26,6 +26,9 @@ AROUND: Final = 12
 """Words that are shown before and after a change; what lies between is left out."""
 
 MOST_CHARACTERS: Final = 20_000
+MOST_IN_ALL: Final = 400_000
+"""Characters of all versions that are compared; of older ones only the former texts are shown."""
+
 _WORD: Final = re.compile(r"\w+|\s+|[^\w\s]")
 
 
@@ -68,6 +71,7 @@ def version_views(
     later = row.text
     later_shown = row.text if revealed else masked(row.text, row.pii_kinds, row.pii_tier).text
     shown = []
+    room = MOST_IN_ALL
     for version in versions:
         kinds |= set(meaning.kinds_in(version.changes.get("pii_kinds", ())))
         changed = [(_former_name(name), _plain(value)) for name, value in version.changes.items()]
@@ -75,11 +79,14 @@ def version_views(
         if not revealed:
             changed = [(name, _("masked") if kinds and name in TELLING else covered(value)) for name, value in changed]
         differs = version.text != later
+        compared = differs and room > 0
+        if compared:
+            room -= min(len(text), MOST_CHARACTERS) + min(len(later_shown), MOST_CHARACTERS)
         shown.append(
             VersionView(
                 number=version.number,
                 text=text if differs else None,
-                pieces=difference(text, later_shown) if differs else [],
+                pieces=difference(text, later_shown) if compared else [],
                 changes=changed,
                 by=actor_name(version.actor, agents),
                 when=moment(version.created_at, now),

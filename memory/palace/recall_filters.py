@@ -305,11 +305,20 @@ def scopes_of(terms: Sequence[Term]) -> list[str]:
     return [term.value for term in terms if term.field == SCOPE and not term.off]
 
 
-def _check(terms: Sequence[Term]) -> None:
+def require_few(terms: Collection[object]) -> None:
+    """Refuse more filters than a search can have.
+
+    Raises:
+        InvalidInput: `filter.invalid`.
+    """
     if len(terms) > MOST_TERMS:
         raise InvalidInput(
             _("A search has at most %(most)s filters.") % {"most": MOST_TERMS}, code="filter.invalid", field="filter"
         )
+
+
+def _check(terms: Sequence[Term]) -> None:
+    require_few(terms)
     for term in terms:
         if term.field not in FIELDS or len(term.value) > MOST_CHARACTERS or not term.value:
             raise _invalid(term)

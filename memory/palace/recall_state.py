@@ -20,6 +20,7 @@ from memory.palace.recall_filters import (
     Names,
     Term,
     expression_of,
+    require_few,
     said_day,
     scopes_of,
     switched,
@@ -224,12 +225,17 @@ def state_of(query: QueryDict, *, added: Sequence[Term] = ()) -> RecallState:
     Args:
         query: the address's parameters.
         added: filters that a form adds.
+
+    Raises:
+        InvalidInput: `filter.invalid`, for more filters than a search can have. They are not even read into a state,
+            since each is drawn with addresses that hold all of them.
     """
-    terms: tuple[Term, ...] = ()
-    for term in (*(term_of(text) for text in query.getlist("f") if text.strip()), *added):
-        terms = with_term(terms, term)
+    written = (term_of(text) for text in query.getlist("f") if text.strip())
+    # The same filter in another state takes the place of the one before.
+    terms = {(term.field, term.value): term for term in (*written, *added)}
+    require_few(terms)
     texts = {name: query.get(name, "").strip() for name in TEXTS}
-    return RecallState(q=query.get("q", "").strip(), terms=terms, **texts)
+    return RecallState(q=query.get("q", "").strip(), terms=tuple(terms.values()), **texts)
 
 
 @dataclass(frozen=True, slots=True)

@@ -70,7 +70,7 @@ def read_state(query: QueryDict) -> QueueState:
     written = [
         (name, value.strip()[:MOST_CHARACTERS])
         for name in NAMES
-        for value in (query.getlist(name) if name == "kind" else query.getlist(name)[-1:])
+        for value in (dict.fromkeys(query.getlist(name)) if name == "kind" else query.getlist(name)[-1:])
         if value.strip()
     ]
     chosen = dict(written)

@@ -8,7 +8,7 @@ from uuid import UUID
 
 from django.contrib.auth.password_validation import validate_password
 from django.core.exceptions import ValidationError
-from django.db import transaction
+from django.db import IntegrityError, transaction
 
 from memory.crypto.keyring import keyring
 from memory.errors import Conflict, InvalidInput, NotFound
@@ -16,6 +16,8 @@ from memory.ids import new_id
 from memory.models import Owner, User
 from memory.services.actors import operator
 from memory.services.agents import NewKey, create_agent, create_key
+from memory.services.audit.sign_ins import OPERATOR
+from memory.services.logins import StaffLevel, login_name, set_staff
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,22 +30,30 @@ class FirstOwner:
     key: NewKey
 
 
-def create_owner(*, username: str, password: str, staff: bool = False) -> Owner:
+def create_owner(*, username: str, password: str, level: StaffLevel = StaffLevel.NONE, by: str = OPERATOR) -> Owner:
     """Create a login and the owner joined to it, with keys of its own.
+
+    Args:
+        username: what the login is called; kept in the form of `login_name`.
+        password: its password.
+        level: what it may do in the admin.
+        by: who makes it, as the audit names it.
 
     Raises:
         InvalidInput: an unusable name or a weak password.
         Conflict: the name is taken.
         KeysUnavailable: the key vault cannot be written; nothing was created.
     """
-    user = User(username=username, is_staff=staff, is_superuser=staff)
+    name = login_name(username)
+    user = User(username=name)
     try:
         user.full_clean(exclude=["password"], validate_unique=False)
         validate_password(password, user)
     except ValidationError as error:
         raise InvalidInput(" ".join(error.messages), code="account.invalid") from error
-    if User.objects.filter(username=username).exists():
-        raise Conflict("This name is taken. Nothing was created.", code="account.taken")
+    # Names that differ in upper and lower case only are one to people.
+    if User.objects.filter(username__iexact=name).exists():
+        raise _taken()
     user.set_password(password)
     owner = Owner(id=new_id())
     # The keys come first: an owner without keys could store nothing, keys without an owner protect nothing.
@@ -53,10 +63,17 @@ def create_owner(*, username: str, password: str, staff: bool = False) -> Owner:
             user.save()
             owner.user = user
             owner.save()
-    except Exception:
+            set_staff(username=name, level=level, by=by)
+    except Exception as error:
         keyring().destroy(owner.pk)
+        if isinstance(error, IntegrityError):
+            raise _taken() from error
         raise
     return owner
+
+
+def _taken() -> Conflict:
+    return Conflict("This name is taken. Nothing was created.", code="account.taken")
 
 
 def create_first_owner(*, username: str = "owner", agent: str = "first agent") -> FirstOwner | None:
@@ -64,7 +81,7 @@ def create_first_owner(*, username: str = "owner", agent: str = "first agent") -
     if Owner.objects.exists():
         return None
     password = secrets.token_urlsafe(12)
-    owner = create_owner(username=username, password=password, staff=True)
+    owner = create_owner(username=username, password=password, level=StaffLevel.ALL)
     actor = operator(owner.pk)
     made = create_agent(actor=actor, name=agent)
     return FirstOwner(owner.pk, username, password, create_key(actor=actor, agent_id=made.pk, label="first key"))

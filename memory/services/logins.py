@@ -12,6 +12,7 @@ from uuid import UUID
 from django.contrib.auth.password_validation import validate_password
 from django.core.exceptions import ValidationError
 from django.db import transaction
+from django.db.models import QuerySet
 
 from memory.errors import Conflict, InvalidInput, NotFound
 from memory.models import Owner, User
@@ -40,6 +41,11 @@ class Login:
     created_at: datetime
 
 
+def login_name(typed: str) -> str:
+    """Give a name in the form in which logins are kept and found: NFKC, as in the form of the login page."""
+    return str(User.normalize_username(typed))
+
+
 def list_logins() -> list[Login]:
     """List all logins, oldest first."""
     owners = dict(Owner.objects.exclude(user=None).values_list("user_id", "pk"))
@@ -59,9 +65,7 @@ def set_password(*, username: str, password: str, by: str = OPERATOR) -> None:
         NotFound: no such login.
         InvalidInput: a weak password; the old one was kept.
     """
-    user = User.objects.filter(username=username).first()
-    if user is None:
-        raise NotFound("There is no login of this name.", code="account.unknown")
+    user = _named(User.objects.all(), username)
     try:
         validate_password(password, user)
     except ValidationError as error:
@@ -142,10 +146,19 @@ def level_of(user: User) -> StaffLevel:
 def _locked(username: str) -> User:
     # All of the staff is locked, so that two who shut each other out at once do not both succeed.
     list(User.objects.select_for_update().filter(is_superuser=True).order_by("pk").values_list("pk", flat=True))
-    user = User.objects.select_for_update().filter(username=username).first()
+    return _named(User.objects.select_for_update(), username)
+
+
+def _named(users: QuerySet[User], username: str) -> User:
+    user = users.filter(username=login_name(username)).first() if _storable(username) else None
     if user is None:
         raise NotFound("There is no login of this name.", code="account.unknown")
     return user
+
+
+def _storable(username: str) -> bool:
+    """Tell whether a name can be asked for: the database knows no text with a null or half a character."""
+    return username.isprintable()
 
 
 def _require_other_staff(user: User) -> None:
@@ -172,7 +185,9 @@ def owner_named(username: str | None) -> UUID:
         InvalidInput: no name, although there are several owners.
     """
     joined = Owner.objects.exclude(user=None)
-    found = list((joined.filter(user__username=username) if username else joined).values_list("pk", flat=True)[:2])
+    if username:
+        joined = joined.filter(user__username=login_name(username)) if _storable(username) else joined.none()
+    found = list(joined.values_list("pk", flat=True)[:2])
     if not found:
         raise NotFound("There is no such owner.", code="account.unknown")
     if len(found) > 1:

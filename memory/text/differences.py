@@ -22,6 +22,12 @@ MOST_ENTRIES: Final = 20_000
 MOST_WORDS: Final = 2_000
 """Words of two lines together that are compared word by word."""
 
+MOST_WORDS_IN_ALL: Final = 10_000
+"""Words of all lines of a comparison that are compared word by word; further lines are told apart as a whole."""
+
+MOST_LINES: Final = 2_000
+"""Lines of a comparison."""
+
 _WORDS: Final = re.compile(r"\w+|\s+|[^\w\s]")
 
 
@@ -42,6 +48,11 @@ class Change:
     new_start: int
     new_end: int
 
+    @property
+    def size(self) -> int:
+        """Count what went and what came."""
+        return self.end - self.start + self.new_end - self.new_start
+
 
 @dataclass(frozen=True, slots=True)
 class Piece:
@@ -59,6 +70,19 @@ class DiffLine:
     pieces: tuple[Piece, ...]
     before: int | None
     after: int | None
+
+
+@dataclass(frozen=True, slots=True)
+class Comparison:
+    """Two texts beside each other.
+
+    Attributes:
+        stretches: of lines; what lies between them is alike. None where the texts have the same lines.
+        more: how many removed and added lines these leave out.
+    """
+
+    stretches: list[list[DiffLine]]
+    more: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -128,20 +152,22 @@ def _stretches(steps: list[tuple[int, int, bool]], offset: int) -> Iterator[Chan
         yield Change(start + offset, end + offset, new_start + offset, new_end + offset)
 
 
-def compare_lines(before: str, after: str, *, context: int = 3) -> list[list[DiffLine]]:
-    """Compare two texts line by line, and changed lines word by word.
+def compare_lines(before: str, after: str, *, context: int = 3) -> Comparison:
+    """Compare two texts line by line, and changed lines word by word; the first 2,000 lines of that are given.
 
     Args:
         before, after: the texts.
         context: unchanged lines that are shown round each change.
-
-    Returns:
-        Stretches of lines; what lies between them is alike. None where the texts have the same lines.
     """
     old, new = before.splitlines(), after.splitlines()
     found: list[list[DiffLine]] = []
-    shown, shift = 0, 0
+    shown = shift = more = 0
+    words = _Budget(MOST_WORDS_IN_ALL)
     for one in changes(old, new):
+        room = MOST_LINES - sum(map(len, found)) - 2 * context
+        if more or room < 2:
+            more += one.size
+            continue
         first = max(one.start - context, shown)
         if found and first > shown:
             found[-1] += [_alike(old, at, shift) for at in range(shown, min(shown + context, first))]
@@ -149,11 +175,20 @@ def compare_lines(before: str, after: str, *, context: int = 3) -> list[list[Dif
         if not found or one.start - context > shown + context:
             found.append([])
         found[-1] += [_alike(old, at, shift) for at in range(first, one.start)]
-        found[-1] += _changed(old, new, one)
+        part = _beginning(one, room)
+        found[-1] += _changed(old, new, part, words)
+        more = one.size - part.size
         shown, shift = one.end, one.new_end - one.end
-    if found:
+    if found and not more:
         found[-1] += [_alike(old, at, shift) for at in range(shown, min(shown + context, len(old)))]
-    return found
+    return Comparison(found, more)
+
+
+def _beginning(one: Change, room: int) -> Change:
+    """Give as much of a change as there is room for, in equal parts of both texts where both have more."""
+    went, came = one.end - one.start, one.new_end - one.new_start
+    removed = min(went, max(room // 2, room - came))
+    return Change(one.start, one.start + removed, one.new_start, one.new_start + min(came, room - removed))
 
 
 def merge(base: str, theirs: str, yours: str) -> Merge:
@@ -213,7 +248,14 @@ def _alike(old: Sequence[str], at: int, shift: int) -> DiffLine:
     return DiffLine(Side.BOTH, (Piece(Side.BOTH, old[at]),), at + 1, at + shift + 1)
 
 
-def _changed(old: Sequence[str], new: Sequence[str], one: Change) -> Iterator[DiffLine]:
+@dataclass(slots=True)
+class _Budget:
+    """Words that may still be compared."""
+
+    words: int
+
+
+def _changed(old: Sequence[str], new: Sequence[str], one: Change, budget: _Budget) -> Iterator[DiffLine]:
     """Give the lines that went and those that came; lines that stand for one another are compared word by word."""
     pairs = one.end - one.start == one.new_end - one.new_start
     went: list[tuple[Piece, ...]] = []
@@ -221,7 +263,7 @@ def _changed(old: Sequence[str], new: Sequence[str], one: Change) -> Iterator[Di
     for place in range(max(one.end - one.start, one.new_end - one.new_start)):
         first = old[one.start + place] if one.start + place < one.end else None
         second = new[one.new_start + place] if one.new_start + place < one.new_end else None
-        words = _words(first, second) if pairs and first is not None and second is not None else None
+        words = _words(first, second, budget) if pairs and first is not None and second is not None else None
         if first is not None:
             went.append(words[0] if words else (Piece(Side.BEFORE, first),))
         if second is not None:
@@ -232,11 +274,12 @@ def _changed(old: Sequence[str], new: Sequence[str], one: Change) -> Iterator[Di
         yield DiffLine(Side.AFTER, pieces, None, one.new_start + place + 1)
 
 
-def _words(first: str, second: str) -> tuple[tuple[Piece, ...], tuple[Piece, ...]] | None:
+def _words(first: str, second: str, budget: _Budget) -> tuple[tuple[Piece, ...], tuple[Piece, ...]] | None:
     """Compare two lines word by word; None where they are too long, or have nothing in common that helps."""
     old, new = _WORDS.findall(first), _WORDS.findall(second)
-    if len(old) + len(new) > MOST_WORDS:
+    if len(old) + len(new) > min(MOST_WORDS, budget.words):
         return None
+    budget.words -= len(old) + len(new)
     found = changes(old, new)
     if sum(one.end - one.start for one in found) == len(old):
         return None

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import replace
 from typing import Any, Final
 
@@ -9,6 +10,7 @@ from django.conf import settings
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
 
+from memory.errors import NotFound
 from memory.palace.access import is_partial
 from memory.palace.dates import optional_moment
 from memory.palace.places import place_of, written_place
@@ -23,6 +25,8 @@ from telemetry.services.coverage.reporting import cluster_events, coverage_repor
 from telemetry.services.turns.test_mode import test_mode
 
 PAGE_ROWS: Final = 50
+_KEY: Final = re.compile(r"r-[0-9a-f]{16}|s-[0-9a-f]{32}", re.ASCII)
+"""What names a group in a report, see `Analysis.key`."""
 CSV_PAGE: Final = "telemetry-api:pipeline-coverage"
 
 
@@ -72,6 +76,9 @@ def report_page(request: HttpRequest, actor: Actor, frame: Frame) -> HttpRespons
 def requests_page(request: HttpRequest, actor: Actor, frame: Frame) -> HttpResponse:
     """List the requests of the group that the address names, newest first, with personal data masked.
 
+    Where no group has this name any more, the page says so: groups by spokes go when their requests are compared, which
+    a worker does minutes after they came, and others when turns come or go.
+
     Args:
         request: its address says which report, which group of it, and where the list goes on.
         actor: whose requests they are.
@@ -79,16 +86,24 @@ def requests_page(request: HttpRequest, actor: Actor, frame: Frame) -> HttpRespo
 
     Raises:
         InvalidInput: days, agent, stream or place are none that there are.
+        NotFound: `agent.unknown`; `coverage.cluster_unknown`, for a key that is none of any report.
     """
     state, key = state_of(request.GET), request.GET.get("key", "")
     after = place_of(request.GET.get("after", ""))
-    rows = cluster_events(actor=actor, request=state.request(), key=key, after=after, size=PAGE_ROWS + 1)
+    changed, rows = False, []
+    try:
+        rows = cluster_events(actor=actor, request=state.request(), key=key, after=after, size=PAGE_ROWS + 1)
+    except NotFound as error:
+        if error.machine_code != "coverage.cluster_unknown" or not _KEY.fullmatch(key):
+            raise
+        changed = True
     shown, page = rows[:PAGE_ROWS], f"{frame.namespace}:requests"
     goes_on = written_place(shown[-1].occurred_at, shown[-1].event_id) if len(rows) > PAGE_ROWS else ""
     agents = {agent.pk: named(agent) for agent in list_agents(actor=actor)}
     context = {
         "rows": requests_view(shown, agents=agents, current=now()),
-        "further": after is not None,
+        "changed": changed,
+        "further": after is not None and not changed,
         "addresses": {
             "back": state.address(f"{frame.namespace}:coverage"),
             "first": state.address(page, key=key),

@@ -20,6 +20,7 @@ from memory.services.actors import STAFF, Actor
 from memory.services.logins import (
     StaffLevel,
     level_of,
+    login_name,
     made_password,
     one_time_password,
     set_active,
@@ -80,16 +81,15 @@ def logins(request: HttpRequest, actor: Actor) -> HttpResponse:
 def _create(request: HttpRequest, form: CreateForm) -> HttpResponse:
     form.confirm(request)
     made = made_password()
-    name, level = form.cleaned_data["username"], StaffLevel(form.cleaned_data["level"])
-    create_owner(username=name, password=made)
-    set_staff(username=name, level=level, by=_by(request))
+    name, level = login_name(form.cleaned_data["username"]), StaffLevel(form.cleaned_data["level"])
+    create_owner(username=name, password=made, level=level, by=_by(request))
     told = {"name": name, "word": made, "sentence": _("The login was made. Its password, shown once:")}
     return _page(request, CreateForm(auto_id="create_%s"), ChangeForm(auto_id="change_%s"), 200, told)
 
 
 def _change(request: HttpRequest, form: ChangeForm) -> HttpResponse:
     form.confirm(request)
-    name, act, by = form.cleaned_data["username"], form.cleaned_data["act"], _by(request)
+    name, act, by = login_name(form.cleaned_data["username"]), form.cleaned_data["act"], _by(request)
     told = {"name": name, "sentence": _("It is done.")}
     if act == "password":
         told |= {
@@ -106,7 +106,7 @@ def _change(request: HttpRequest, form: ChangeForm) -> HttpResponse:
 def _page(
     request: HttpRequest, creating: CreateForm, changing: ChangeForm, status: int, told: Any = None
 ) -> HttpResponse:
-    query = request.GET.get("q", "").replace("\0", "")[:150]
+    query = login_name(request.GET.get("q", "").replace("\0", "")[:150])
     rows = list(User.objects.filter(username__istartswith=query).order_by("date_joined", "pk")[: MOST + 1])
     owners = dict(Owner.objects.filter(user__in=rows).values_list("user_id", "pk"))
     lines = [

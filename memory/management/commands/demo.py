@@ -11,8 +11,10 @@ from django.core.management.base import BaseCommand
 
 from memory.management.answers import answer, counted, errors_for_operators
 from memory.services.demo.replay import load_demo
+from memory.services.logins import login_name
 
 PASSWORD_BYTES: Final = 12
+TENTHS: Final = 10
 
 
 class Command(BaseCommand):
@@ -27,20 +29,24 @@ class Command(BaseCommand):
 
     def handle(self, *args: Any, **options: Any) -> None:
         """Replay the conversations and say how to log in."""
-        password = secrets.token_urlsafe(PASSWORD_BYTES)
+        password, name = secrets.token_urlsafe(PASSWORD_BYTES), login_name(options["username"])
         with errors_for_operators():
-            made = load_demo(username=options["username"], password=password, progress=self._progress)
+            made = load_demo(username=name, password=password, progress=self._progress)
         lines = [
             f"{made.turns} turns and {counted(made.statements, 'statement')} were stored.",
             f"They were consolidated in {counted(made.runs, 'run')}, and {counted(made.questions, 'question')} asked.",
             f"The agents have {counted(made.files, 'file')}, with what they said before.",
             *made.parts,
-            f"Log in as {options['username']}. Password, shown once: {password}",
-            f"To erase it again: `python3 manage.py purge run --owner {options['username']}`.",
+            f"Log in as {name}. Password, shown once: {password}",
+            f"To erase it again: `python3 manage.py purge run --owner {name}`.",
         ]
-        value = {**asdict(made), "username": options["username"], "password": password}
+        value = {**asdict(made), "username": name, "password": password}
         answer(self.stdout.write, value, as_json=options["json"], lines=lines)
 
     def _progress(self, done: int, of: int) -> None:
-        self.stderr.write(f"\r{done} of {of} conversations", ending="\n" if done == of else "")
-        self.stderr.flush()
+        if self.stderr.isatty():
+            self.stderr.write(f"\r{done} of {of} conversations", ending="\n" if done == of else "")
+            self.stderr.flush()
+        elif done * TENTHS // of > (done - 1) * TENTHS // of:
+            # A file or a log keeps every line, so there are few.
+            self.stderr.write(f"{done} of {of} conversations")

@@ -12,7 +12,7 @@ from django.core.management.base import BaseCommand
 
 from memory.management.answers import answer, errors_for_operators
 from memory.services.accounts import create_owner
-from memory.services.logins import list_logins, set_password
+from memory.services.logins import StaffLevel, list_logins, login_name, set_password
 
 PASSWORD_BYTES: Final = 12
 LONGEST_PASSWORD: Final = 1_000
@@ -57,16 +57,18 @@ class Command(BaseCommand):
 
     def _create(self, options: dict[str, Any]) -> None:
         password, made = _password(from_stdin=options["stdin"])
-        owner = create_owner(username=options["username"], password=password, staff=options["staff"])
-        value = {"username": options["username"], "owner_id": owner.pk}
-        lines = [f"Owner {owner.pk} with login {options['username']} was created."]
+        name, level = login_name(options["username"]), StaffLevel.ALL if options["staff"] else StaffLevel.NONE
+        owner = create_owner(username=name, password=password, level=level)
+        value = {"username": name, "owner_id": owner.pk}
+        lines = [f"Owner {owner.pk} with login {name} was created."]
         self._answer_with_password(value, lines, password if made else None, options)
 
     def _password(self, options: dict[str, Any]) -> None:
         password, made = _password(from_stdin=options["stdin"])
-        set_password(username=options["username"], password=password)
-        lines = [f"{options['username']} has another password; sessions of this login have ended."]
-        self._answer_with_password({"username": options["username"]}, lines, password if made else None, options)
+        name = login_name(options["username"])
+        set_password(username=name, password=password)
+        lines = [f"{name} has another password; sessions of this login have ended."]
+        self._answer_with_password({"username": name}, lines, password if made else None, options)
 
     def _answer_with_password(
         self, value: dict[str, Any], lines: list[str], made: str | None, options: dict[str, Any]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from django.contrib.auth.views import LoginView, LogoutView
+from django.urls import reverse
 
 
 class Login(LoginView):
@@ -10,6 +11,16 @@ class Login(LoginView):
 
     template_name = "palace/login.html"
     redirect_authenticated_user = True
+
+    def get_redirect_url(self) -> str:
+        """Give the page that `next` names; none for what is no whole address, and for the login, which leads on itself.
+
+        Django takes the latter for a loop and fails.
+        """
+        wanted = super().get_redirect_url()
+        if not wanted.startswith("/") or wanted.partition("?")[0] == reverse("palace:login"):
+            return ""
+        return wanted
 
 
 class Logout(LogoutView):

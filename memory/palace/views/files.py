@@ -21,11 +21,11 @@ from memory.palace.file_forms import EditForm, NewFileForm
 from memory.palace.file_templates import TEMPLATES, template_of
 from memory.palace.file_view import (
     OF_ALL,
-    ShownLine,
+    ShownComparison,
     agent_name,
     entry,
     places,
-    shown_lines,
+    shown_comparison,
     version_rows,
     who,
 )
@@ -63,9 +63,8 @@ class Clash:
     """Two changes of one version: what each side changed, and which version stands now."""
 
     who: str
-    theirs: list[list[ShownLine]]
-    yours: list[list[ShownLine]]
-    has_base: bool
+    theirs: ShownComparison
+    yours: ShownComparison | None
 
 
 @person_page("GET", "HEAD")
@@ -185,7 +184,9 @@ def history(request: HttpRequest, actor: Actor, file_id: UUID) -> HttpResponse:
         "before": str(before),
         "after": str(after),
         "content": former_content(actor=actor, file_id=file_id, number=after),
-        "difference": shown_lines(file_difference(actor=actor, file_id=file_id, before=before, after=after)),
+        "difference": shown_comparison(
+            file_difference(actor=actor, file_id=file_id, before=before, after=after), before, after
+        ),
         "restorable": after != row.version,
         **_tree(actor, current=row, agents=agents),
         **surroundings(request, actor),
@@ -236,12 +237,14 @@ def erase(request: HttpRequest, actor: Actor, file_id: UUID) -> HttpResponse:
 
 @person_page("GET", "HEAD")
 def download(request: HttpRequest, actor: Actor, file_id: UUID) -> HttpResponse:
-    """Give a file to be saved, as the text that it is."""
+    """Give a file to be saved, as the text that it is, or what it said at the version that the address names."""
     row = read_file(actor=actor, file_id=file_id)
+    number = _number(request.GET.get("version"), row.version)
+    content = row.content if number == row.version else former_content(actor=actor, file_id=file_id, number=number)
     name = row.path.rsplit("/", 1)[-1]
     kind = row.media_type if row.media_type in MediaType.values else MediaType.PLAIN
     return HttpResponse(
-        row.content,
+        content,
         content_type=f"{kind}; charset=utf-8",
         headers={"Content-Disposition": f"attachment; filename*=UTF-8''{quote(name, safe='')}"},
     )
@@ -266,9 +269,10 @@ def _clashing(
     agents = {one.pk: agent_name(one) for one in list_agents(actor=actor)}
     clash = Clash(
         who=who(newer.changed_by, agents),
-        theirs=shown_lines(compare_lines(before if before is not None else typed, theirs)),
-        yours=[] if before is None else shown_lines(compare_lines(before, typed)),
-        has_base=before is not None,
+        theirs=shown_comparison(compare_lines(typed, theirs), newer.version)
+        if before is None
+        else shown_comparison(compare_lines(before, theirs), base, newer.version),
+        yours=None if before is None else shown_comparison(compare_lines(before, typed), base),
     )
     text = typed if merged is None else merged
     form = EditForm(initial={"content": text, "version": newer.version, "base": base})

@@ -5,18 +5,20 @@ from __future__ import annotations
 from typing import Any, Final
 from urllib.parse import urlencode
 
-from django.http import HttpRequest, HttpResponse, QueryDict
+from django.http import HttpRequest, HttpResponse, HttpResponseRedirect, QueryDict
 from django.http.response import HttpResponseBase
-from django.shortcuts import redirect, render
+from django.shortcuts import render
 
 from memory.errors import InvalidInput, NotFound
 from memory.models import owner_scope
 from memory.palace.access import is_partial, person_page
+from memory.palace.errors import problem_of
 from memory.palace.recall_choices import added_terms, choices_of, names_of
+from memory.palace.recall_filters import MOST_TERMS
 from memory.palace.recall_history import history_of
 from memory.palace.recall_hits import linked_hits, linked_times
 from memory.palace.recall_questions import saved_questions, templates_of
-from memory.palace.recall_results import Tuned, results_of, tuned_by, untuned
+from memory.palace.recall_results import Results, Tuned, results_of, tuned_by, untuned
 from memory.palace.recall_state import RecallState, pills_of, profile_choices, state_of
 from memory.palace.recall_tuning import NAMES, moved_by, sliders
 from memory.palace.surroundings import surroundings
@@ -36,13 +38,17 @@ def page(request: HttpRequest, actor: Actor) -> HttpResponseBase:
     way back do not, since their address lacks the button's name.
     """
     asked = request.GET
-    state, tuned = _read(actor, asked)
+    state, tuned, refused = _read(actor, asked)
     partial = is_partial(request)
-    if "add" in asked and not partial:
-        return redirect(state.address)
+    if "add" in asked and not partial and not refused:
+        return HttpResponseRedirect(state.address)
     counts, at = "go" in asked, now()
-    results = results_of(
-        actor, state, tuned, at=at, counts=counts, typing=partial and not counts, after=asked.get("after", "")
+    results = (
+        Results("problem", problem=problem_of(refused))
+        if refused
+        else results_of(
+            actor, state, tuned, at=at, counts=counts, typing=partial and not counts, after=asked.get("after", "")
+        )
     )
     # One scope for all that is read beside the results: each of its own costs two statements.
     with owner_scope(actor.owner_id):
@@ -73,22 +79,37 @@ def page(request: HttpRequest, actor: Actor) -> HttpResponseBase:
     return render(request, "palace/recall/page.html", context, status=status)
 
 
-def _read(actor: Actor, asked: QueryDict) -> tuple[RecallState, Tuned]:
-    """Read a search and how it is set. Sliders that stand where the profile puts them are left out of its address, and
-    so are all when another profile was chosen: they stood where the former one had put them.
+def _read(actor: Actor, asked: QueryDict) -> tuple[RecallState, Tuned, InvalidInput | None]:
+    """Read a search, how it is set, and why it cannot be made.
+
+    Sliders that stand where the profile puts them are left out of its address, and so are all when another profile was
+    chosen: they stood where the former one had put them.
     """
-    added = added_terms(asked) if any(name in asked for name in ADDING) else ()
-    state = state_of(asked, added=added)
+    state, refused = _filtered(asked)
     try:
         tuned = tuned_by(actor, state)
     except NotFound:
-        return state, untuned()
+        return state, untuned(), refused
     if "base" in asked:
         if asked["base"] != state.profile:
-            return state.without(*NAMES), tuned
+            return state.without(*NAMES), tuned, refused
         at_rest = [name for name, text in state.sliders.items() if text == f"{tuned.stands[name]:g}"]
         state = state.without(*at_rest)
-    return state, tuned
+    return state, tuned, refused
+
+
+def _filtered(asked: QueryDict) -> tuple[RecallState, InvalidInput | None]:
+    """Read a search; where it has too many filters, without those that the form adds, or else without any."""
+    added = added_terms(asked) if any(name in asked for name in ADDING) else ()
+    try:
+        return state_of(asked, added=added), None
+    except InvalidInput as error:
+        refused = error
+    if len(asked.getlist("f")) <= MOST_TERMS:
+        return state_of(asked), refused
+    bare = asked.copy()
+    bare.setlist("f", [])
+    return state_of(bare), refused
 
 
 def _tuning(actor: Actor, state: RecallState, tuned: Tuned) -> dict[str, Any]:

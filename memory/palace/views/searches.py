@@ -5,9 +5,8 @@ from __future__ import annotations
 from uuid import UUID
 
 from django.contrib import messages
-from django.http import HttpRequest, HttpResponse
+from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
 from django.http.response import HttpResponseBase
-from django.shortcuts import redirect
 from django.utils.translation import gettext as _
 
 from memory.errors import InvalidInput
@@ -35,13 +34,13 @@ def save(request: HttpRequest, actor: Actor) -> HttpResponse:
         actor=actor, name=sent.get("name", ""), question=sent.get("question", ""), choices=sent.get("choices", "")
     )
     messages.success(request, _("The question is saved. You find it beside the search box."))
-    return redirect(safe_next(request, PAGE))
+    return HttpResponseRedirect(safe_next(request, PAGE))
 
 
 @person_page("GET", "HEAD")
 def open_saved(request: HttpRequest, actor: Actor, search_id: UUID) -> HttpResponseBase:
     """Go to a search that was kept; its words stand in no list."""
-    return redirect(state_of_saved(get_saved_search(actor=actor, search_id=search_id)).address)
+    return HttpResponseRedirect(state_of_saved(get_saved_search(actor=actor, search_id=search_id)).address)
 
 
 @person_page("POST")
@@ -49,7 +48,7 @@ def rename(request: HttpRequest, actor: Actor, search_id: UUID) -> HttpResponse:
     """Give a saved question another name."""
     rename_saved_search(actor=actor, search_id=search_id, name=request.POST.get("name", ""))
     messages.success(request, _("The question has its new name."))
-    return redirect(safe_next(request, PAGE))
+    return HttpResponseRedirect(safe_next(request, PAGE))
 
 
 @person_page("POST")
@@ -57,7 +56,7 @@ def delete(request: HttpRequest, actor: Actor, search_id: UUID) -> HttpResponse:
     """Delete a saved question; the memories stay as they are."""
     delete_saved_search(actor=actor, search_id=search_id)
     messages.success(request, _("The saved question is deleted. No memory was changed."))
-    return redirect(safe_next(request, PAGE))
+    return HttpResponseRedirect(safe_next(request, PAGE))
 
 
 @person_page("POST")
@@ -69,7 +68,7 @@ def keep_values(request: HttpRequest, actor: Actor, name: str) -> HttpResponse:
         raise InvalidInput(_("No slider was moved, so there is nothing to save."), code="profile.invalid")
     change_profile(actor=actor, name=name, changes=overrides(profile, moved))
     messages.success(request, _("These are your own values of the profile “%(name)s” now.") % {"name": name})
-    return redirect(_rest(request))
+    return HttpResponseRedirect(_rest(request))
 
 
 @person_page("POST")
@@ -77,7 +76,7 @@ def reset_values(request: HttpRequest, actor: Actor, name: str) -> HttpResponse:
     """Give a profile its shipped values back."""
     reset_profile(actor=actor, name=name)
     messages.success(request, _("The profile “%(name)s” has its shipped values again.") % {"name": name})
-    return redirect(_rest(request))
+    return HttpResponseRedirect(_rest(request))
 
 
 @person_page("POST")
@@ -88,7 +87,7 @@ def restore_values(request: HttpRequest, actor: Actor, name: str) -> HttpRespons
         raise InvalidInput(_("Choose one of the versions in the list."), code="profile.version_unknown")
     restore_profile(actor=actor, name=name, version=int(version))
     messages.success(request, _("The former values of the profile “%(name)s” are back.") % {"name": name})
-    return redirect(_rest(request))
+    return HttpResponseRedirect(_rest(request))
 
 
 def _rest(request: HttpRequest) -> str:

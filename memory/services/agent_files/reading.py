@@ -17,7 +17,7 @@ from memory.services.agent_files.paths import checked_path, same_path
 from memory.services.agent_files.places import visible_file, visible_files, whose_files
 from memory.services.audit.reading import reads
 from memory.services.features import require_memory
-from memory.text.differences import DiffLine, compare_lines
+from memory.text.differences import Comparison, compare_lines
 
 MOST_LISTED: Final = 200
 Position = tuple[datetime, UUID]
@@ -157,7 +157,7 @@ def path_hash(owner_id: UUID, path: str) -> bytes:
 
 
 @reads("file", of="file_id")
-def file_difference(*, actor: Actor, file_id: UUID, before: int, after: int) -> list[list[DiffLine]]:
+def file_difference(*, actor: Actor, file_id: UUID, before: int, after: int) -> Comparison:
     """Compare two versions of a file, line by line and word by word; see `compare_lines`.
 
     Raises:

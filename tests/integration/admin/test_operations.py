@@ -161,6 +161,9 @@ def test_logins_are_made_shut_out_and_given_passwords_for_once(staff: Client, bo
         ("boss", "shut", PASSWORD, 409, "last login of staff"),
         ("boss", "level-none", PASSWORD, 409, "last login of staff"),
         ("nobody", "shut", PASSWORD, 404, "no login of this name"),
+        ("\0", "password", PASSWORD, 404, "no login of this name"),
+        ("\0", "shut", PASSWORD, 404, "no login of this name"),
+        ("bo\0ss", "level-own", PASSWORD, 404, "no login of this name"),
         ("boss", "password", "wrong", 403, "The password is wrong"),
         ("boss", "explode", PASSWORD, 422, "Select a valid choice"),
     ],
@@ -174,7 +177,33 @@ def test_what_cannot_be_done_to_a_login_says_so(
     assert User.objects.get(username="boss").is_active
 
 
-@pytest.mark.parametrize("name", ["boss", "", "a b"])
+@pytest.mark.parametrize("level", ["none", "own", "all"])
+@pytest.mark.parametrize("typed", ["Mol", "\uff2d\uff4f\uff4c"])
+def test_a_login_has_the_form_of_its_name_that_people_type(staff: Client, boss: Actor, typed: str, level: str) -> None:
+    form = {"form": "create", "username": typed, "level": level, "password": PASSWORD}
+    answer = staff.post(reverse("loci-admin:logins"), form)
+    html = answer.content.decode()
+    assert answer.status_code == 200
+    (made,) = re.findall(r'<code class="secret">([^<]+)</code>', html)
+    login = User.objects.get(username="Mol")
+    assert login.check_password(made)
+    assert (login.is_staff, login.is_superuser) == (level != "none", level == "all")
+    owner = Actor(Owner.objects.get(user=login).pk, "person")
+    assert [event.actor for event in acts(owner, "promote")] == ([] if level == "none" else [pseudonym(boss)])
+    assert _change(staff, typed, "shut").status_code == 200
+    assert not User.objects.get(username="Mol").is_active
+
+
+@pytest.mark.parametrize("typed", ["boss", "BOSS", "\uff42\uff4f\uff53\uff53", "\uff22\uff2f\uff33\uff33"])
+def test_a_name_that_looks_like_one_there_is_is_taken(staff: Client, typed: str) -> None:
+    form = {"form": "create", "username": typed, "level": "own", "password": PASSWORD}
+    answer = staff.post(reverse("loci-admin:logins"), form)
+    assert answer.status_code == 409
+    assert "This name is taken" in answer.content.decode()
+    assert (User.objects.count(), Owner.objects.count()) == (1, 1)
+
+
+@pytest.mark.parametrize("name", ["boss", "", "a b", "\0", "a\0b"])
 def test_a_name_that_cannot_be_used_makes_no_login(staff: Client, name: str) -> None:
     form = {"form": "create", "username": name, "level": "none", "password": PASSWORD}
     assert staff.post(reverse("loci-admin:logins"), form).status_code in (409, 422)

@@ -64,7 +64,7 @@ def test_a_file_is_kept_with_everything_that_it_said(alice: Actor, agent: Actor)
     assert first.language_model == "llama3.1:8b"
     assert (second.number, second.change, second.changed_by, second.language_model) == (2, "written", "person", None)
     assert former_content(actor=alice, file_id=made.pk, number=1) == "I am kind.\n"
-    ((gone, come),) = file_difference(actor=alice, file_id=made.pk, before=1, after=2)
+    ((gone, come),) = file_difference(actor=alice, file_id=made.pk, before=1, after=2).stretches
     assert "".join(piece.text for piece in come.pieces if piece.side is Side.AFTER).strip() == "and brief"
     assert [piece for piece in gone.pieces if piece.side is Side.BEFORE] == []
     assert write_file(actor=alice, file_id=made.pk, content="I am kind and brief.\n").version == 2

@@ -14,6 +14,7 @@ from django.test import Client
 from django.urls import reverse
 
 from memory.consolidation.pleasantries import is_pleasantry
+from memory.management.commands.demo import Command
 from memory.models import (
     Agent,
     AgentFile,
@@ -85,6 +86,26 @@ def test_half_a_year_is_replayed(loaded: dict[str, Any], client: Client) -> None
     assert user.check_password(loaded["password"])
     client.force_login(user)
     assert client.get(reverse("palace:recall"), {"q": "Which mill delivers the flour?"}).status_code == 200
+
+
+def progress(*, terminal: bool) -> str:
+    said = _Terminal() if terminal else StringIO()
+    command = Command(stderr=said)
+    for done in range(1, 111):
+        command._progress(done, 110)
+    return said.getvalue()
+
+
+class _Terminal(StringIO):
+    def isatty(self) -> bool:
+        return True
+
+
+def test_progress_is_one_line_of_a_terminal_and_ten_of_a_file() -> None:
+    assert progress(terminal=False).splitlines() == [f"{11 * tenth} of 110 conversations" for tenth in range(1, 11)]
+    on_screen = progress(terminal=True)
+    assert on_screen.startswith("\r1 of 110 conversations\r2 of 110")
+    assert on_screen.count("\n") == 1
 
 
 def test_a_login_that_is_taken_is_left_alone() -> None:

@@ -108,6 +108,23 @@ def test_a_conflict_shows_both_changes_and_keeps_the_text(palace: Client, alice:
     assert read_file(actor=alice, file_id=made.pk).content == both
 
 
+def test_a_comparison_of_long_files_has_an_end(palace: Client, alice: Actor) -> None:
+    made = create_file(actor=alice, path="SOUL.md", content="a\n" * 120_000)
+    write_file(actor=alice, file_id=made.pk, content="b\n" * 120_000)
+    mine = {"content": "c\n" * 120_000, "version": "1"}
+    history = shown(palace, f"{at('file-history', made.pk)}?from=1&to=2")
+    clash = palace.post(at("file", made.pk), mine).content.decode()
+    joined = palace.post(at("file", made.pk), {**mine, "version": "2", "base": "1", "how": "merge"}).content.decode()
+    for text, comparisons in ((history, 1), (clash, 2), (joined, 2)):
+        assert text.count('<td class="sign">') == 1994 * comparisons
+        assert text.count("238006 more lines that differ are not shown here.") == comparisons
+        for number, content in (("1", "a\n"), ("2", "b\n")):
+            address = f"{at('download-file', made.pk)}?version={number}"
+            assert address in text
+            assert palace.get(address).content.decode() == content * 120_000
+    assert palace.get(f"{at('download-file', made.pk)}?version=3").status_code == 404
+
+
 def test_changes_of_the_same_lines_stand_between_marks(palace: Client, alice: Actor) -> None:
     made = create_file(actor=alice, path="SOUL.md", content="base\n")
     write_file(actor=alice, file_id=made.pk, content="theirs\n")

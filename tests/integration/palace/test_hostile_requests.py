@@ -149,6 +149,51 @@ def test_a_place_out_of_range_is_no_page_of_the_archive(palace: Client, moment: 
         assert "cursor.invalid" in answer.content.decode()
 
 
+NEXT = (
+    "foo",
+    "login",
+    "palace:recall",
+    "?x",
+    "#x",
+    "./",
+    "../",
+    "javascript:alert(1)",
+    "//x.example/",
+    "/\\x.example",
+    "\0",
+)
+FORMS_WITH_NEXT = (
+    "/questions/save/",
+    "/profiles/default/reset/",
+    "/theme/",
+    "/language/",
+    "/embedding/seen/",
+    "/embedding/embed/",
+    "/memories/{}/restore/",
+    "/login/",
+)
+
+
+@pytest.mark.parametrize("path", FORMS_WITH_NEXT)
+def test_what_is_no_whole_address_is_no_next_page(palace: Client, alice: Actor, store: Store, path: str) -> None:
+    memory_id = store("Tea is fine.")
+    sent = {"question": "hi", "choices": "", "theme": "dark", "language": "de"}
+    browser = Client() if path == "/login/" else palace
+    for number, following in enumerate(NEXT):
+        archive_memory(actor=alice, memory_id=memory_id)
+        named = {"name": f"n{number}", "username": "alice", "password": PASSWORD, "next": following}
+        answer = browser.post(path.format(memory_id), {**sent, **named})
+        assert answer.status_code == 302, following
+        assert answer["Location"] in ("/", f"/memories/{memory_id}/"), following
+
+
+@pytest.mark.parametrize("following", [*NEXT, "/login/", "/login/?next=/login/"])
+def test_who_is_logged_in_is_led_from_the_login_to_a_page(palace: Client, following: str) -> None:
+    answer = palace.get("/login/", {"next": following}, follow=True)
+    assert answer.status_code == 200
+    assert [address for address, _status in answer.redirect_chain][-1] == "/"
+
+
 READ = {
     "/": ("q", "profile", "limit", "threshold", "category", "kind", "go", "unheard"),
     "/recent/": ("recent",),

@@ -224,6 +224,16 @@ def test_a_difference_holds_both_texts_and_leaves_out_what_is_far_from_it() -> N
     assert difference("same", "same") == []
 
 
+def test_the_newest_of_many_long_versions_are_compared(palace: Client, alice: Actor, store: Store) -> None:
+    long = "lorem " * 3_400
+    memory_id = store(f"first {long}")
+    for number in range(12):
+        change_memory(actor=alice, memory_id=memory_id, changes={"text": f"again{number} {long}"})
+    page = html_of(palace, memory_id)
+    assert page.count('class="text diff"') == 10
+    assert "first lorem" in page
+
+
 def test_hostile_text_stays_text_everywhere(palace: Client, alice: Actor, store: Store) -> None:
     hostile = "<script>alert(1)</script> [x](javascript:alert(1)) \u202edesrever " + "w" * 200
     first = store(hostile, tags=[f"<i>{number}</i>" for number in range(50)], source="<b>s</b>")

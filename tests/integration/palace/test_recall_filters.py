@@ -19,6 +19,7 @@ from memory.services.agents import create_group, set_membership
 from memory.services.drafts import Draft
 from memory.services.memories import get_memory
 from memory.services.remember import remember
+from memory.services.saved_searches import save_search
 from memory.services.settings import change_settings
 from tests.integration.palace.conftest import HTMX
 
@@ -113,7 +114,41 @@ def test_a_filter_that_cannot_be_is_refused(palace: Client, stored: dict[str, UU
             assert "filter.invalid" in html or "scope.invalid" in html
             assert ">id <code>" in html or "id <code>" in html, "the log can be searched for it"
             assert "Take away" in html, "and it can be taken away"
-    assert palace.get("/?q=a&" + "&".join(f"f=tag:t{number}" for number in range(21))).status_code == 422
+
+
+def many(number: int) -> str:
+    return "&".join(f"f=tag:t{one}" for one in range(number))
+
+
+@pytest.mark.parametrize("asked", ["q=a&", "", "q=a&go=1&", "q=a&base=&threshold=20&"])
+def test_too_many_filters_are_not_drawn(palace: Client, stored: dict[str, UUID], asked: str) -> None:
+    for headers in ({}, HTMX):
+        assert "pill-20-remove" in palace.get(f"/?{asked}{many(20)}&f=tag:t3", headers=headers).content.decode()
+        for number in (21, 900):
+            answer = palace.get(f"/?{asked}{many(number)}", headers=headers)
+            html = answer.content.decode()
+            assert answer.status_code == 422
+            assert "filter.invalid" in html
+            assert "A search has at most 20 filters." in html
+            assert "pill-" not in html
+            assert 'value="tag:' not in html
+            assert "tag%3At" not in html
+    assert 'value="a"' in palace.get(f"/?q=a&{many(900)}").content.decode(), "the form keeps the question"
+
+
+def test_a_filter_too_many_from_the_form_leaves_those_there_were(palace: Client, stored: dict[str, UUID]) -> None:
+    for headers in ({}, HTMX):
+        answer = palace.get(f"/?q=a&{many(20)}&add_kind=fact&add=1", headers=headers)
+        html = answer.content.decode()
+        assert answer.status_code == 422
+        assert "A search has at most 20 filters." in html
+        assert "pill-20-remove" in html
+        assert "kind:fact" not in html
+
+
+def test_a_saved_question_of_too_many_filters_is_refused(palace: Client, alice: Actor) -> None:
+    row = save_search(actor=alice, name="many", question="a", choices=many(21))
+    assert palace.get(f"/questions/{row.pk}/").status_code == 422
 
 
 def addresses(html: str, pill: str) -> dict[str, list[str]]:

@@ -17,6 +17,7 @@ from memory.services.agents import authenticate, create_agent, create_key, list_
 from memory.services.drafts import Draft
 from memory.services.exporting import export_stream, file_name, from_ten, to_ten
 from memory.services.importing import import_document
+from memory.services.logins import owner_named, set_password
 from memory.services.memories import ListRequest, list_memories
 from memory.services.profiles import change_profile, get_profile, list_profiles, reset_profile
 from memory.services.questions import RecallRequest
@@ -221,6 +222,17 @@ class TestAccounts:
         assert owner_of(owner.user) == owner
         with pytest.raises(Conflict):
             create_owner(username="al", password="correct horse battery")
+        for username in ("AL", "\uff41\uff4c", "\uff21\uff2c"):
+            with pytest.raises(Conflict) as taken:
+                create_owner(username=username, password="correct horse battery")
+            assert taken.value.machine_code == "account.taken"
+        assert owner_named("\uff41\uff4c") == owner.pk
+        set_password(username="\uff41\uff4c", password="another horse battery")
+        for username in ("a\0l", "\ud800"):
+            with pytest.raises(NotFound):
+                owner_named(username)
+            with pytest.raises(NotFound):
+                set_password(username=username, password="another horse battery")
         for username, password in (("bo", "short"), ("bad name!", "correct horse battery"), ("", "correct horse")):
             with pytest.raises(InvalidInput):
                 create_owner(username=username, password=password)

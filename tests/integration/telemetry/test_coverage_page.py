@@ -234,12 +234,27 @@ def test_what_is_no_choice_is_refused_with_a_sentence(
     assert code in html(answer)
 
 
-@pytest.mark.parametrize("key", ["", "nothing", "r-zz", "r-0000000000000000", "s-1", "x" * 5000, "<b>"])
+@pytest.mark.parametrize("key", ["", "nothing", "r-zz", "r-0", "s-1", "x-0000000000000000", "x" * 5000, "<b>"])
 def test_a_group_that_there_is_not_is_not_found(palace: Client, alice: Actor, key: str) -> None:
     tell(alice, "Translate this letter", matched_spoke="fallback")
     answer = palace.get(REQUESTS, {"key": key})
     assert answer.status_code == 404
     assert "coverage.cluster_unknown" in html(answer)
+
+
+def test_a_group_that_is_gone_says_that_the_report_has_changed(palace: Client, alice: Actor, settings: Any) -> None:
+    settings.EMBEDDING_PROVIDER = "none"
+    tell(alice, "Translate this letter", matched_spoke="fallback")
+    address = links(palace.get(PAGE, {"days": "7"}))[0]
+    assert "key=s-" in address
+    assert len(palace.get(address).context["rows"]) == 1
+    settings.EMBEDDING_PROVIDER = "stub"
+    assert "key=r-" in links(palace.get(PAGE, {"days": "7"}))[0]
+    for gone in (address, f"{REQUESTS}?days=7&key=r-0000000000000000"):
+        answer = palace.get(gone)
+        assert answer.status_code == 200
+        assert "The report has changed since" in html(answer)
+        assert 'href="/telemetry/coverage/?days=7"' in html(answer)
 
 
 @pytest.mark.parametrize(

@@ -33,7 +33,7 @@ def test_changes_make_the_new_text_of_the_old(before: list[str], after: list[str
 @settings(max_examples=200)
 def test_the_comparison_holds_every_changed_line(before: list[str], after: list[str]) -> None:
     old, new = ["\n".join(lines) for lines in (before, after)]
-    shown = [line for stretch in compare_lines(old, new) for line in stretch]
+    shown = [line for stretch in compare_lines(old, new).stretches for line in stretch]
     for line in shown:
         text = "".join(piece.text for piece in line.pieces)
         if line.before is not None:
@@ -50,15 +50,51 @@ def test_the_comparison_holds_every_changed_line(before: list[str], after: list[
 def test_only_the_surroundings_of_changes_are_shown() -> None:
     before = "\n".join(str(number) for number in range(100))
     after = before.replace("\n20\n", "\ntwenty\n").replace("\n70\n", "\n")
-    first, second = compare_lines(before, after)
+    first, second = compare_lines(before, after).stretches
     assert [line.before for line in first] == [18, 19, 20, 21, None, 22, 23, 24]
     assert [line.after for line in second][-3:] == [71, 72, 73]
 
 
 def test_a_changed_line_is_compared_word_by_word() -> None:
-    (lines,) = compare_lines("I am kind and brief.", "I am kind and thorough.")
+    (lines,) = compare_lines("I am kind and brief.", "I am kind and thorough.").stretches
     assert [piece.text for piece in lines[0].pieces if piece.side is Side.BEFORE] == ["brief"]
     assert [piece.text for piece in lines[1].pieces if piece.side is Side.AFTER] == ["thorough"]
+
+
+@pytest.mark.parametrize(
+    ("went", "came", "removed", "added"),
+    [
+        (120_000, 120_000, 997, 997),
+        (120_000, 0, 1994, 0),
+        (0, 120_000, 0, 1994),
+        (10, 120_000, 10, 1984),
+        (120_000, 10, 1984, 10),
+        (997, 997, 997, 997),
+    ],
+)
+def test_a_comparison_has_an_end(went: int, came: int, removed: int, added: int) -> None:
+    found = compare_lines("a\n" * went, "b\n" * came)
+    sides = [line.side for stretch in found.stretches for line in stretch]
+    assert (sides.count(Side.BEFORE), sides.count(Side.AFTER)) == (removed, added)
+    assert found.more == went + came - removed - added
+
+
+def test_changes_beyond_the_end_are_counted() -> None:
+    before = "\n".join(str(number) for number in range(9000))
+    after = "\n".join(str(number) for number in range(9000) if number % 20 or number >= 7600)
+    found = compare_lines(before, after)
+    shown = [line for stretch in found.stretches for line in stretch]
+    assert differences.MOST_LINES - 10 < len(shown) <= differences.MOST_LINES
+    assert sum(line.side is Side.BEFORE for line in shown) + found.more == 380
+    assert found.more > 0
+
+
+def test_words_of_so_many_lines_only_are_compared() -> None:
+    before = "\n".join(f"the {number} of many" for number in range(1000, 1900))
+    after = before.replace("many", "all")
+    (lines,) = compare_lines(before, after).stretches
+    compared = [line for line in lines if len(line.pieces) > 1]
+    assert len(compared) == 2 * (differences.MOST_WORDS_IN_ALL // 14)
 
 
 @given(TEXTS, TEXTS)
