@@ -31,9 +31,9 @@ MOST_ITEMS: Final = 20_000
 SEED_SOURCE: Final = "Loci — Memory Export"
 
 
-def file_name(moment: datetime) -> str:
-    """Name the file of an export by its day."""
-    return f"loci-memories-{moment:%Y-%m-%d}.json"
+def file_name(moment: datetime, *, form: str = "loci") -> str:
+    """Name the file of an export by what it holds, everything or the words only, and by its day."""
+    return f"loci-{'memories' if form == 'loci' else 'words'}-{moment:%Y-%m-%d}.json"
 
 
 def export_stream(*, actor: Actor, form: str = "loci") -> Iterator[str]:
