@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from datetime import datetime
@@ -24,6 +25,8 @@ PREVIEW_CHARACTERS: Final = 140
 MODULARITY: Final = "modularity_thousandths"
 UNITS: Final = ("B", "kB", "MB", "GB")
 STEP: Final = 1000
+MOST_TOLD: Final = 4
+"""News of a run in its one line."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -177,14 +180,14 @@ def _stage(report: Mapping[str, Any]) -> StageView:
 
 def _outcome(stages: tuple[StageView, ...]) -> str:
     """Say what a run came to in one line: its largest counts that tell of something new."""
-    told = [
-        local(f"{name}: {count:,}")
-        for one in stages
-        if one.state == "done"
-        for name, count in one.counts
-        if name in {words.counted(new) for new in _NEWS}
-    ]
-    return ", ".join(told[:4])
+    news = {words.counted(new) for new in _NEWS}
+    told: Counter[str] = Counter()
+    for one in stages:
+        if one.state == "done":
+            # Several stages may make what people call the same.
+            for name, count in one.counts:
+                told[name] += count if name in news else 0
+    return ", ".join([local(f"{name}: {count:,}") for name, count in told.items() if count][:MOST_TOLD])
 
 
 _NEWS: Final = ("new", "entities_new", "relations_new", "connections", "insights", "patterns", "archived", "session",

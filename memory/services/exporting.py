@@ -31,9 +31,9 @@ MOST_ITEMS: Final = 20_000
 SEED_SOURCE: Final = "Loci — Memory Export"
 
 
-def file_name(moment: datetime) -> str:
-    """Name the file of an export by its day."""
-    return f"loci-memories-{moment:%Y-%m-%d}.json"
+def file_name(moment: datetime, *, form: str = "loci") -> str:
+    """Name the file of an export by what it holds, everything or the words only, and by its day."""
+    return f"loci-{'memories' if form == 'loci' else 'words'}-{moment:%Y-%m-%d}.json"
 
 
 def export_stream(*, actor: Actor, form: str = "loci") -> Iterator[str]:
@@ -60,7 +60,7 @@ def _pieces(actor: Actor, form: str) -> Iterator[str]:
     describe = _own_item if form == "loci" else _engram_item
     with owner_scope(actor.owner_id):
         total = readable_memories(actor).count()
-        labels = {row.pk: row.label for row in own_sessions(actor)}
+        labels = _told_apart({row.pk: row.label for row in own_sessions(actor).order_by("pk")})
         # Before the first piece goes out; how far the caller reads, nobody knows.
         record(actor=actor.label, verb="export", object_kind="memories", reason=form, count=total, at=now())
     head: dict[str, Any] = {"exportedAt": _moment(now()), "source": SEED_SOURCE, "totalMemories": total}
@@ -86,6 +86,21 @@ def _pieces(actor: Actor, form: str) -> Iterator[str]:
     if form == "loci":
         yield from _graph_pieces(actor)
     yield "}"
+
+
+def _told_apart(labels: Mapping[UUID, str]) -> dict[UUID, str]:
+    """Number conversations of one name, as two agents may have them: an import would take them as one."""
+    names: dict[UUID, str] = {}
+    borne, given = set(labels.values()), set()
+    for session_id, label in labels.items():
+        name, number = label, 1
+        while name in (given if number == 1 else borne):
+            number += 1
+            name = f"{label} ({number})"
+        borne.add(name)
+        given.add(name)
+        names[session_id] = name
+    return names
 
 
 def _graph_pieces(actor: Actor) -> Iterator[str]:

@@ -2,21 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any, Final
 from uuid import UUID
 
-from memory.crypto.keyring import keyring
 from memory.errors import InvalidInput, LociError, TooLarge
-from memory.models import Kind, Memory, Status, owner_scope
-from memory.services.actors import UNSET, Actor, Permission, write_target
+from memory.models import Kind, Status, owner_scope
+from memory.services.actors import UNSET, Actor, Permission, Target, write_target
 from memory.services.audit.recording import record
 from memory.services.clock import now
-from memory.services.drafts import Draft, content_hash
+from memory.services.drafts import Draft
 from memory.services.exporting import FORMAT, FORMER, from_ten
 from memory.services.features import require_memory
 from memory.services.graph.importing import PARTS, import_graph, refuse_unusable
+from memory.services.import_known import Brought, known_memories
 from memory.services.remember import remember_many
 from memory.services.retirement import archive_memory
 from memory.services.skill_transfer import import_skills, refuse_unusable_skills
@@ -51,16 +51,20 @@ class _Sorted:
     statements: list[tuple[int, Draft]] = field(default_factory=list)
     turns: dict[str, list[tuple[int, TurnDraft]]] = field(default_factory=dict)
     archived: set[int] = field(default_factory=set)
+    superseded: set[int] = field(default_factory=set)
+    brought: dict[int, Brought] = field(default_factory=dict)
     stored: dict[int, UUID] = field(default_factory=dict)
 
 
 def import_document(*, actor: Actor, document: Any, scope: Any = UNSET) -> Imported:
     """Store the memories of an export, of this product's format or of Engram's.
 
-    Statements that are here already are reinforced and counted as existing; archived ones are archived again, and
-    superseded ones are skipped. Turns go back into sessions of the same names, with the turns that they answer. A bad
-    item is reported and the others are stored. Ids, scopes and histories are never taken over, and the rows are new;
-    the graph is joined to them, see `import_graph`, and skills get their numbers, see `import_skills`.
+    What is here already is counted as existing, see `known_memories`, and what was put away here since stays so; a live
+    statement of the import's scope is reinforced, unless it is the very one that was exported. Archived ones are
+    archived again, and superseded ones are skipped. Turns go back into sessions of the same names, with the turns that
+    they answer. A bad item is reported and the others are stored. Ids, scopes and histories are never taken over, and
+    the rows are new; the graph is joined to them, see `import_graph`, and skills get their numbers, see
+    `import_skills`.
 
     Raises:
         InvalidInput: no such document, more than 20,000 memories, or a graph that cannot be used.
@@ -71,7 +75,7 @@ def import_document(*, actor: Actor, document: Any, scope: Any = UNSET) -> Impor
     require_memory()
     actor.require(Permission.TRANSFER)
     actor.require(Permission.WRITE)
-    write_target(actor, scope)
+    target = write_target(actor, scope)
     items = _memories(document)
     form = document.get("format")
     own = isinstance(form, str) and form in {FORMAT, *FORMER}
@@ -90,18 +94,16 @@ def import_document(*, actor: Actor, document: Any, scope: Any = UNSET) -> Impor
             _sort_item(item, index, own, found, result)
         except LociError as error:
             result.errors.append(_error(index, error))
-    _leave_out_archived(actor, found, result)
+    spoken = [index for placed in found.turns.values() for index, _ in placed]
+    _recognise(actor, target, own, [*found.superseded, *spoken], found, result)
+    # Archived ones last: what stands among the live ones too stays in use.
+    found.statements.sort(key=lambda entry: entry[0] in found.archived)
     for start in range(0, len(found.statements), BATCH):
         part = found.statements[start : start + BATCH]
-        for one in remember_many(actor=actor, drafts=[draft for _, draft in part], scope=scope):
-            stored = one.stored
-            _count(result, part[one.index][0], one.error, bool(stored and stored.created))
-            if stored is not None:
-                found.stored[part[one.index][0]] = stored.memory_id
-            if stored is not None and stored.created:
-                _archive(actor, found, part[one.index][0], stored.memory_id)
+        _recognise(actor, target, own, [index for index, _ in part], found, result)
+        _store_statements(actor, [entry for entry in part if entry[0] not in found.stored], scope, found, result)
     for session, placed in found.turns.items():
-        _store_turns(actor, session, placed, scope, found, result)
+        _store_turns(actor, session, [entry for entry in placed if entry[0] not in found.stored], scope, found, result)
     result.errors.sort(key=lambda error: error["index"])
     local = [(items[index].get("id"), memory_id) for index, memory_id in found.stored.items()]
     memories = {known: memory_id for known, memory_id in local if isinstance(known, str)}
@@ -125,27 +127,28 @@ def _memories(document: Any) -> list[Any]:
     return items
 
 
-def _leave_out_archived(actor: Actor, found: _Sorted, result: Imported) -> None:
-    """Count archived statements that stand in the archive here already, so that importing twice adds nothing."""
-    ring = keyring().of(actor.owner_id)
-    hashes = {
-        index: content_hash(draft.text, ring=ring)
-        for index, draft in found.statements
-        if index in found.archived and _hashable(draft.text)
-    }
-    with owner_scope(actor.owner_id):
-        rows = Memory.objects.filter(status=Status.ARCHIVED, content_hash__in=list(hashes.values()))
-        if actor.readable is not None:
-            rows = rows.filter(scope__in=actor.readable)
-        standing = {bytes(digest): memory_id for digest, memory_id in rows.values_list("content_hash", "pk")}
-    here = {index for index, digest in hashes.items() if digest in standing}
-    found.stored |= {index: standing[hashes[index]] for index in here}
-    result.existing += len(here)
-    found.statements = [entry for entry in found.statements if entry[0] not in here]
+def _recognise(
+    actor: Actor, target: Target, own: bool, places: Iterable[int], found: _Sorted, result: Imported
+) -> None:
+    """Count those of some items that are here already, so that importing twice adds nothing."""
+    brought = {index: found.brought[index] for index in places}
+    known = known_memories(actor=actor, target=target, items=brought, own=own)
+    found.stored |= known
+    result.existing += len(known.keys() - found.superseded)
 
 
-def _hashable(text: Any) -> bool:
-    return isinstance(text, str) and not any("\ud800" <= character <= "\udfff" for character in text)
+def _store_statements(
+    actor: Actor, part: list[tuple[int, Draft]], scope: Any, found: _Sorted, result: Imported
+) -> None:
+    if not part:
+        return
+    for one in remember_many(actor=actor, drafts=[draft for _, draft in part], scope=scope):
+        index, stored = part[one.index][0], one.stored
+        _count(result, index, one.error, bool(stored and stored.created))
+        if stored is not None:
+            found.stored[index] = stored.memory_id
+        if stored is not None and stored.created:
+            _archive(actor, found, index, stored.memory_id)
 
 
 def _store_turns(
@@ -201,8 +204,11 @@ def _sort_item(item: Any, index: int, own: bool, found: _Sorted, result: Importe
         raise InvalidInput("An item is not an object.", code="import.item")
     if item.get("status") == Status.SUPERSEDED:
         result.skipped += 1
+        found.superseded.add(index)
+        found.brought[index] = Brought(id=item.get("id"), text=item.get("content"), status=Status.SUPERSEDED)
         return
     draft = _draft(item, own)
+    turn, session = None, None
     if draft.kind != Kind.TURN:
         found.statements.append((index, draft))
     else:
@@ -211,8 +217,11 @@ def _sort_item(item: Any, index: int, own: bool, found: _Sorted, result: Importe
             raise InvalidInput("A turn names no session.", code="import.item")
         turn = TurnDraft(draft=draft, position=item.get("position"), reply_to=_whole(item.get("reply_to")))
         found.turns.setdefault(session, []).append((index, turn))
-    if item.get("status") == Status.ARCHIVED:
+    archived = item.get("status") == Status.ARCHIVED
+    if archived:
         found.archived.add(index)
+    status = Status.ARCHIVED if archived else Status.LIVE
+    found.brought[index] = Brought(id=item.get("id"), text=draft.text, status=status, turn=turn, session=session)
 
 
 def _whole(value: Any) -> int | None:

@@ -39,8 +39,9 @@ class ExportView(LociView):
         """Export the memories and the graph that the caller may read, oldest first, as a file. It is written while it
         is read, so an export of any size needs little memory.
         """
-        pieces = export_stream(actor=self.actor, form=self.query.get("form", "loci"))
-        return file_answer(request._request, pieces, name=file_name(now()), media_type="application/json")
+        form = self.query.get("form", "loci")
+        pieces = export_stream(actor=self.actor, form=form)
+        return file_answer(request._request, pieces, name=file_name(now(), form=form), media_type="application/json")
 
 
 class ImportView(LociView):
@@ -61,8 +62,8 @@ class ImportView(LociView):
 
     @idempotent
     def post(self, request: Request) -> Response:
-        """Store the memories of an export, and the graph where it has one. Statements that are here already are
-        reinforced; a bad item is reported and the others are stored; when every item is bad the answer is 422
+        """Store the memories of an export, and the graph where it has one. What is here already counts as
+        existing, so importing twice adds nothing; a bad item is reported and the others are stored; when every item is bad the answer is 422
         `batch.nothing_stored`.
         """
         imported = import_document(actor=self.actor, document=request.data, scope=self.query.get("scope", UNSET))

@@ -7,10 +7,11 @@ from argparse import ArgumentParser
 from dataclasses import asdict
 from typing import Any, Final
 
-from django.core.management.base import BaseCommand
+from django.core.management.base import BaseCommand, CommandError
 
+from memory.errors import Conflict
 from memory.management.answers import answer, counted, errors_for_operators
-from memory.services.demo.replay import load_demo
+from memory.services.demo.replay import Loaded, load_demo
 from memory.services.logins import login_name
 
 PASSWORD_BYTES: Final = 12
@@ -31,7 +32,7 @@ class Command(BaseCommand):
         """Replay the conversations and say how to log in."""
         password, name = secrets.token_urlsafe(PASSWORD_BYTES), login_name(options["username"])
         with errors_for_operators():
-            made = load_demo(username=name, password=password, progress=self._progress)
+            made = self._load(name, password)
         lines = [
             f"{made.turns} turns and {counted(made.statements, 'statement')} were stored.",
             f"They were consolidated in {counted(made.runs, 'run')}, and {counted(made.questions, 'question')} asked.",
@@ -42,6 +43,17 @@ class Command(BaseCommand):
         ]
         value = {**asdict(made), "username": name, "password": password}
         answer(self.stdout.write, value, as_json=options["json"], lines=lines)
+
+    def _load(self, username: str, password: str) -> Loaded:
+        try:
+            return load_demo(username=username, password=password, progress=self._progress)
+        except Conflict as error:
+            if error.machine_code != "account.taken":
+                raise
+            raise CommandError(
+                f"{error.message} Give another one with `--username`; or, if `{username}` is an earlier demonstration, "
+                f"erase that first: `python3 manage.py purge run --owner {username}`. ({error.machine_code})"
+            ) from error
 
     def _progress(self, done: int, of: int) -> None:
         if self.stderr.isatty():

@@ -22,6 +22,7 @@ from memory.services.archive.snapshot_format import (
     Secret,
     open_snapshot,
     read_header,
+    wrong_key,
 )
 from memory.services.archive.writing import Order, require_archive, write_archive
 from memory.services.features import require_memory
@@ -109,7 +110,11 @@ def restore_snapshot(
             code="passphrase.required",
             field="passphrase",
         )
-    secret = _secret(actor, passphrase if header.kind == PASSPHRASE else None)
+    try:
+        secret = _secret(actor, passphrase if header.kind == PASSPHRASE else None)
+    except InvalidInput as error:
+        # Nothing was ever sealed with one so short or so long.
+        raise wrong_key(header.kind) from error
     with tempfile.TemporaryFile() as content:
         open_snapshot(file, header, secret, content)
         return import_archive(

@@ -270,7 +270,7 @@ def open_snapshot(file: IO[bytes], header: Header, secret: Secret, target: IO[by
     file.seek(0)
     head = file.read(HEADER)
     if not hmac.compare_digest(head[-CHECK:], keys.check):
-        raise _wrong_key(header.kind)
+        raise wrong_key(header.kind)
     size = file.seek(0, os.SEEK_END)
     _check_mac(file, keys, size)
     file.seek(HEADER)
@@ -316,7 +316,8 @@ def _unpad(target: IO[bytes]) -> None:
     target.seek(0)
 
 
-def _wrong_key(kind: int) -> InvalidInput:
+def wrong_key(kind: int) -> InvalidInput:
+    """Give the error of a key or passphrase that does not open a snapshot."""
     if kind == PASSPHRASE:
         return InvalidInput(
             "The passphrase is another one, or the snapshot's beginning is damaged. Nothing was stored.",

@@ -1,7 +1,8 @@
 """Stage "patterns": memories that are about the same, found by the nearness of their vectors, and said once.
 
 The stored vectors are compared for each scope by itself. A group that shares most of its members with a pattern that is
-there already adds to it, so that a pattern keeps its identity while its group grows.
+there already adds to it, so that a pattern keeps its identity while its group grows. One that has faded comes back when
+its group grows, and one that somebody has put away stays away; neither is made a second time.
 """
 
 from __future__ import annotations
@@ -18,6 +19,8 @@ from django.db import connection
 from memory.consolidation.clusters import LEAST, by_closeness, clusters_of
 from memory.consolidation.pleasantries import is_pleasantry
 from memory.consolidation.summarising import Passage, choose, split_sentences
+from memory.crypto.keyring import keyring
+from memory.errors import Conflict
 from memory.models import (
     EdgeKind,
     EmbeddingSpace,
@@ -45,10 +48,13 @@ from memory.services.consolidation.derived import (
     target_of,
     write,
 )
+from memory.services.consolidation.forgetting import REASON as FADED
 from memory.services.consolidation.stages import SKIPPED, StageContext, StageReport
-from memory.services.drafts import Draft
+from memory.services.drafts import Draft, content_hash
 from memory.services.graph.writing import change_graph
 from memory.services.opening import opened
+from memory.services.retirement import restore_memory
+from memory.services.writing import note_uses
 
 SOURCE: Final = f"{ORIGIN}/patterns"
 WINDOW: Final = 2_000
@@ -166,10 +172,10 @@ def _keep(context: StageContext, report: StageReport, group: Group) -> None:
     _make(context, report, group)
 
 
-def _known(group: Group) -> list[UUID]:
-    """List the patterns that share most of their members with a group, the one that shares most first."""
+def _known(group: Group) -> list[Memory]:
+    """List the patterns that share most of their members with a group: those in use first, which share most first."""
     members = set(group.members)
-    patterns = Memory.objects.filter(kind=Kind.PATTERN, status=Status.LIVE)
+    patterns = Memory.objects.filter(kind=Kind.PATTERN, status__in=(Status.LIVE, Status.ARCHIVED))
     edges = MemoryEdge.objects.filter(kind=EdgeKind.DERIVED_FROM, source_id__in=patterns.values("pk"))
     touching = set(edges.filter(target_id__in=members).values_list("source_id", flat=True))
     sizes: Counter[UUID] = Counter()
@@ -178,23 +184,23 @@ def _known(group: Group) -> list[UUID]:
         sizes[source] += 1
         shared[source] += target in members
     most = [one for one in touching if shared[one] >= SHARED * min(sizes[one], len(members))]
-    rows = {row.pk: row for row in Memory.objects.filter(pk__in=most) if made_here(row)}
-    return sorted(rows, key=lambda one: (-shared[one], rows[one].created_at, one))
+    rows = [row for row in Memory.objects.filter(pk__in=most) if made_here(row)]
+    return sorted(rows, key=lambda row: (row.status != Status.LIVE, -shared[row.pk], row.created_at, row.pk))
 
 
-def _add(context: StageContext, report: StageReport, group: Group, pattern_id: UUID) -> None:
+def _add(context: StageContext, report: StageReport, group: Group, known: Memory) -> None:
     """Link a pattern to the members that are new, and let those go whose groups have become this one."""
     with owner_scope(context.actor.owner_id):
-        fresh = _fresh(group, pattern_id)
-        others = _known(group)[1:]
-    if not fresh and not others:
+        fresh = _fresh(group, known.pk)
+        others = [row.pk for row in _known(group) if row.status == Status.LIVE and row.pk != known.pk]
+    if not (fresh or others) or not _in_use_again(context, known):
         report.count("unchanged")
         return
     with change_graph(context.actor, now=context.moment):
-        row = Memory.objects.select_for_update().filter(pk=pattern_id, status=Status.LIVE).first()
+        row = Memory.objects.select_for_update().filter(pk=known.pk, status=Status.LIVE).first()
         if row is None:
             return
-        fresh = _fresh(group, pattern_id)
+        fresh = _fresh(group, row.pk)
         note_sources(row, fresh, moment=context.moment)
         link(
             [(row.pk, one) for one in fresh],
@@ -202,9 +208,26 @@ def _add(context: StageContext, report: StageReport, group: Group, pattern_id: U
             target=target_of(row),
             moment=context.moment,
         )
+        if fresh:
+            # Said again, as a statement is that somebody repeats: what still recurs does not fade.
+            note_uses({row.pk: (1, context.moment)})
         for other in Memory.objects.select_for_update().filter(pk__in=others, status=Status.LIVE).order_by("pk"):
             supersede(other, moment=context.moment)
     report.count("grown")
+
+
+def _in_use_again(context: StageContext, pattern: Memory) -> bool:
+    """Bring a pattern back that time has taken; tells whether it is in use, which one that somebody put away is not."""
+    if pattern.status == Status.LIVE:
+        return True
+    if pattern.archive_reason != FADED:
+        return False
+    try:
+        restore_memory(actor=context.actor, memory_id=pattern.pk)
+    except Conflict:
+        # Another memory says the same by now, so that this one has nothing to add.
+        return False
+    return True
 
 
 def _fresh(group: Group, pattern_id: UUID) -> list[UUID]:
@@ -228,6 +251,11 @@ def _make(context: StageContext, report: StageReport, group: Group) -> None:
         report.count("empty")
         return
     target: Target = target_of(members[0])
+    with owner_scope(context.actor.owner_id):
+        archived = _archived(context, target, text)
+    if archived is not None:
+        _add(context, report, group, archived)
+        return
     draft = Draft(
         text=text,
         kind=Kind.PATTERN,
@@ -244,6 +272,15 @@ def _make(context: StageContext, report: StageReport, group: Group) -> None:
         # Looked for again in the owner's turn, so that a second run cannot make a second one.
         made = None if _known(group) else write(context.actor, prepared, moment=context.moment)
     report.count("patterns" if made else "sources_gone")
+
+
+def _archived(context: StageContext, target: Target, text: str) -> Memory | None:
+    """Find a pattern of the same words in the archive, most of whose members may have faded as it has."""
+    digest = content_hash(text, ring=keyring().of(context.actor.owner_id))
+    rows = Memory.objects.filter(
+        kind=Kind.PATTERN, status=Status.ARCHIVED, scope=target.scope, content_hash=digest
+    ).order_by("created_at", "pk")
+    return next((row for row in rows if made_here(row)), None)
 
 
 def _text(context: StageContext, report: StageReport, members: Sequence[Memory]) -> str:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from datetime import timedelta
 from typing import Final
 
 from memory.models import Memory, Status, owner_scope
@@ -39,16 +40,19 @@ LABELS: Final = SkillDraft(
     risk=0.1,
     tags=("crumb", "labels"),
 )
-USES: Final = (True, True, False, True)
-"""Whether the agent's skill worked, each time that it was used."""
+STORED: Final = timedelta(days=45)
+"""Before the present, when the skills were stored."""
+USES: Final = ((38, True), (31, True), (17, False), (9, True))
+"""When the agent's skill was used, in days before the present, and whether it worked."""
 
 
-def take_care(*, owner: Actor, agents: Mapping[str, Actor]) -> None:
+def take_care(*, owner: Actor, agents: Mapping[str, Actor], go_back: Callable[[timedelta], None]) -> None:
     """Keep some questions, dispute a statement, release one skill and suggest another.
 
     Args:
         owner: the person.
         agents: its agents by name.
+        go_back: sets the clock to a while before the present.
     """
     for name, question, choices in QUESTIONS:
         save_search(actor=owner, name=name, question=question, choices=choices)
@@ -57,7 +61,9 @@ def take_care(*, owner: Actor, agents: Mapping[str, Actor]) -> None:
         doubted = next((row.pk for row in statements if row.text == DOUBTED), None)
     if doubted is not None:
         dispute_memory(actor=owner, memory_id=doubted, reason=DOUBT)
+    go_back(STORED)
     create_skill(actor=owner, draft=RESTORING)
     suggested = create_skill(actor=agents["coder"], draft=LABELS)
-    for worked in USES:
+    for days, worked in USES:
+        go_back(timedelta(days=days))
         record_use(actor=agents["coder"], skill_id=suggested.skill.pk, success=worked)

@@ -8,7 +8,7 @@ from datetime import datetime, timedelta
 from typing import Final
 from uuid import UUID
 
-from memory.models import RunState, RunTrigger
+from memory.models import Agent, AgentKey, RunState, RunTrigger, owner_scope
 from memory.services.accounts import create_owner
 from memory.services.actors import AGENT_DEFAULT, Actor, Permission, person
 from memory.services.agents import authenticate, create_agent, create_key
@@ -91,13 +91,15 @@ def load_demo(*, username: str, password: str, progress: Callable[[int, int], No
     try:
         set_clock(_ClockAt(said[0].at - timedelta(hours=1)))
         change_settings(actor=speaker, changes={"consolidation": False})
-        agents = {name: _agent(speaker, name) for name in AGENTS}
-        replayed = _Replay(speaker, agents, present)
+        keys = {name: _key(speaker, name) for name in AGENTS}
+        agents = {name: authenticate(secret) for name, secret in keys.items()}
+        replayed = _Replay(speaker, agents, keys, present)
         for place, conversation in enumerate(said, start=1):
             replayed.take(conversation)
             progress(place, len(said))
         replayed.settle()
-        take_care(owner=speaker, agents=agents)
+        take_care(owner=speaker, agents=agents, go_back=lambda ago: set_clock(_ClockAt(present - ago)))
+        set_clock(None)
         change_settings(actor=speaker, changes={"consolidation": True})
     finally:
         set_clock(None)
@@ -113,19 +115,24 @@ def load_demo(*, username: str, password: str, progress: Callable[[int, int], No
     )
 
 
-def _agent(speaker: Actor, name: str) -> Actor:
-    """Make an agent that is known by a key, as one that works from outside."""
+def _key(speaker: Actor, name: str) -> str:
+    """Make an agent that is known by a key, as one that works from outside; gives the key."""
     agent = create_agent(actor=speaker, name=name)
     key = create_key(actor=speaker, agent_id=agent.pk, label="demonstration", scopes=sorted(SCOPES))
-    return authenticate(key.secret)
+    with owner_scope(speaker.owner_id):
+        # The database dates them by a clock of its own.
+        Agent.objects.filter(pk=agent.pk).update(created_at=now())
+        AgentKey.objects.filter(pk=key.key_id).update(created_at=now())
+    return key.secret
 
 
 class _Replay:
     """The replay so far."""
 
-    def __init__(self, speaker: Actor, agents: dict[str, Actor], present: datetime) -> None:
+    def __init__(self, speaker: Actor, agents: dict[str, Actor], keys: dict[str, str], present: datetime) -> None:
         self.speaker = speaker
         self.agents = agents
+        self._keys = keys
         self.present = present
         self.turns = self.statements = self.questions = self.runs = 0
         self._next_night: datetime | None = None
@@ -144,6 +151,7 @@ class _Replay:
         if conversation.agent == PERSON:
             self._write_down(conversation)
         else:
+            self._come(conversation.agent)
             self._ask(conversation)
             self._talk(conversation)
 
@@ -154,6 +162,11 @@ class _Replay:
         for _ in range(ROUNDS):
             if not self._consolidate():
                 break
+
+    def _come(self, name: str) -> None:
+        """Let an agent show its key, which notes when it was used; a person has none."""
+        if name in self._keys:
+            authenticate(self._keys[name])
 
     def _write_down(self, conversation: Conversation) -> None:
         for said in conversation.statements:
@@ -187,6 +200,7 @@ class _Replay:
         while self._versions and self._versions[0].at < moment:
             version = self._versions.pop(0)
             set_clock(_ClockAt(version.at))
+            self._come(version.writer)
             self.shelf.put(version)
 
     def _sleep_before(self, moment: datetime) -> None:

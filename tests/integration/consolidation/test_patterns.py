@@ -7,12 +7,22 @@ from uuid import UUID
 
 import numpy as np
 
-from memory.models import EdgeKind, EmbeddingSpace, Memory, MemorySource, Status, owner_scope
+from memory.models import (
+    AuditEvent,
+    EdgeKind,
+    EmbeddingSpace,
+    Memory,
+    MemoryAccess,
+    MemorySource,
+    Status,
+    owner_scope,
+)
 from memory.services.actors import Actor
 from memory.services.consolidation.patterns import find_patterns
 from memory.services.drafts import Draft
 from memory.services.remember import remember
-from memory.services.writing import Embedded, insert_vectors
+from memory.services.retirement import archive_memory
+from memory.services.writing import Embedded, insert_vectors, remove_from_indexes
 from tests.integration.consolidation.stage import MONDAY, edges_from, everything, made, run, sources_of
 from tests.unit.consolidation.chat import chatting
 
@@ -106,6 +116,63 @@ def test_a_group_that_grows_keeps_its_pattern(alice: Actor) -> None:
     (same,) = made(alice, kind="pattern")
     assert (same.pk, same.text) == (pattern.pk, pattern.text)
     assert edges_from(alice, same.pk, EdgeKind.DERIVED_FROM) == {*old, *new}
+
+
+def fade(actor: Actor, ids: Sequence[UUID], reason: str = "decay") -> None:
+    """Archive memories as time does, or as somebody did for another reason."""
+    with owner_scope(actor.owner_id):
+        remove_from_indexes(ids)
+        Memory.objects.filter(pk__in=ids).update(status=Status.ARCHIVED, archive_reason=reason, archived_at=MONDAY)
+
+
+def test_a_pattern_that_has_faded_is_not_made_again_and_comes_back_when_it_grows(alice: Actor) -> None:
+    old = store(alice, "Al sails to Faro.", "Al sails at night.", "Al sails with Renée.", axis=0)
+    run(find_patterns, alice, MONDAY)
+    (pattern,) = made(alice, kind="pattern")
+    fade(alice, [pattern.pk])
+    assert run(find_patterns, alice, MONDAY).counts["unchanged"] == 1
+    assert made(alice, kind="pattern") == []
+    new = store(alice, "Al bought a new sail.", axis=0)
+    assert run(find_patterns, alice, MONDAY).counts["grown"] == 1
+    (same,) = made(alice, kind="pattern")
+    assert (same.pk, same.archive_reason) == (pattern.pk, "")
+    assert edges_from(alice, same.pk, EdgeKind.DERIVED_FROM) == {*old, *new}
+    with owner_scope(alice.owner_id):
+        assert Memory.objects.filter(kind="pattern").count() == 1
+        assert AuditEvent.objects.filter(verb="restore", object_id=same.pk).count() == 1
+
+
+def test_the_same_words_are_the_same_pattern_though_its_members_have_faded(alice: Actor) -> None:
+    old = store(alice, "Al sails to Faro.", "Al sails at night.", "Al sails with Renée.", axis=0)
+    run(find_patterns, alice, MONDAY)
+    (pattern,) = made(alice, kind="pattern")
+    fade(alice, [pattern.pk, *old[1:]])
+    store(alice, "Al bought a sail.", "Al caulks his boat.", "Al moors in Olhão.", "Al rows.", axis=0)
+    place(alice, old[:1], axis=0, lean=0.0)
+    report = run(find_patterns, alice, MONDAY)
+    (same,) = made(alice, kind="pattern")
+    assert (same.pk, report.counts["grown"]) == (pattern.pk, 1)
+
+
+def test_a_pattern_that_somebody_put_away_stays_away(alice: Actor) -> None:
+    store(alice, "Al sails to Faro.", "Al sails at night.", "Al sails with Renée.", axis=0)
+    run(find_patterns, alice, MONDAY)
+    (pattern,) = made(alice, kind="pattern")
+    archive_memory(actor=alice, memory_id=pattern.pk)
+    store(alice, "Al bought a new sail.", axis=0)
+    assert run(find_patterns, alice, MONDAY).counts["unchanged"] == 1
+    with owner_scope(alice.owner_id):
+        assert [row.status for row in Memory.objects.filter(kind="pattern")] == [Status.ARCHIVED]
+
+
+def test_growing_keeps_a_pattern_from_fading(alice: Actor) -> None:
+    store(alice, "Al sails to Faro.", "Al sails at night.", "Al sails with Renée.", axis=0)
+    run(find_patterns, alice, MONDAY)
+    (pattern,) = made(alice, kind="pattern")
+    store(alice, "Al bought a new sail.", axis=0)
+    run(find_patterns, alice, MONDAY)
+    with owner_scope(alice.owner_id):
+        assert MemoryAccess.objects.get(memory_id=pattern.pk).last_accessed == MONDAY
 
 
 def test_two_groups_that_become_one_have_one_pattern(alice: Actor) -> None:

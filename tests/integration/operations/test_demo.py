@@ -18,6 +18,7 @@ from memory.management.commands.demo import Command
 from memory.models import (
     Agent,
     AgentFile,
+    AgentKey,
     Community,
     ConsolidationRun,
     Entity,
@@ -79,6 +80,16 @@ def test_half_a_year_is_replayed(loaded: dict[str, Any], client: Client) -> None
         assert Memory.objects.filter(status=Status.ARCHIVED).exists()
         assert MemoryEdge.objects.filter(kind="contradicts").exists()
         assert {agent.name for agent in Agent.objects.all()} == {"assistant", "coder", "coach"}
+        for agent in Agent.objects.all():
+            said = turns.filter(agent=agent).order_by("created_at").values_list("created_at", flat=True)
+            (key,) = AgentKey.objects.filter(agent=agent)
+            assert agent.created_at <= key.created_at <= said[0], agent.name
+            assert list(said)[-1] <= key.last_used_at < now() - timedelta(minutes=5), agent.name
+        for skill in Skill.objects.filter(uses__gt=0):
+            assert skill.created_at < skill.last_used_at < now() - timedelta(days=1)
+            assert Memory.objects.get(pk=skill.memory_id).created_at == skill.created_at
+        # One that recurs is one and the same for all of the half year.
+        assert len(patterns) == len(set(patterns))
         assert TurnEvent.objects.count() > 200
         assert set(RecallFeedback.objects.values_list("helpful", flat=True)) == {True, False}
         assert OwnerSettings.objects.get().values["consolidation"] is True
@@ -110,7 +121,9 @@ def test_progress_is_one_line_of_a_terminal_and_ten_of_a_file() -> None:
 
 def test_a_login_that_is_taken_is_left_alone() -> None:
     owner = create_owner(username="demo", password="a kettle of tea for everybody")
-    with pytest.raises(CommandError, match="taken"):
+    with pytest.raises(CommandError, match="taken") as refused:
         call_command("demo", stdout=StringIO(), stderr=StringIO())
+    assert "purge run --owner demo" in str(refused.value)
+    assert "--username" in str(refused.value)
     with owner_scope(owner.pk):
         assert not Memory.objects.exists()

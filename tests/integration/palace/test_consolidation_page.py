@@ -213,6 +213,20 @@ def test_runs_are_paged(palace: Client, alice: Actor) -> None:
     assert palace.get(reverse("palace:consolidation-runs"), {"after": "x"}).status_code == 422
 
 
+def test_what_several_stages_made_alike_is_added_up(palace: Client, alice: Actor) -> None:
+    stages = [
+        {"name": name, "group": "sleep", "state": "done", "counts": {"patterns": count, "rows": 9}, "notes": [],
+         "skipped_reason": "", "seconds": 1.0}
+        for name, count in (("patterns", 2), ("reflection", 1))
+    ]  # fmt: skip
+    with owner_scope(alice.owner_id):
+        ConsolidationRun.objects.create(
+            trigger=RunTrigger.COUNT, state=RunState.DONE, started_at=now(), finished_at=now(), stages=stages
+        )
+    (told,) = palace.get(reverse("palace:consolidation-runs")).context["runs"]
+    assert told.outcome == "new patterns: 3"
+
+
 def test_pages_ask_no_more_for_more_runs(
     palace: Client, alice: Actor, django_assert_max_num_queries: Any, store: Store
 ) -> None:

@@ -43,6 +43,8 @@ def test_every_way_out_is_offered(palace: Client) -> None:
     assert 'enctype="multipart/form-data"' in html
     answer = palace.get("/api/v1/export?form=loci")
     assert f'filename="loci-memories-{now():%Y-%m-%d}.json"' in answer["Content-Disposition"]
+    words = palace.get("/api/v1/export?form=engram")
+    assert f'filename="loci-words-{now():%Y-%m-%d}.json"' in words["Content-Disposition"]
 
 
 def test_an_export_comes_in_and_a_second_time_adds_nothing(stranger: Client, mallory: Actor, exported: bytes) -> None:
@@ -81,6 +83,11 @@ def test_an_archive_and_a_snapshot_come_in(palace: Client, alice: Actor, exporte
     locked = upload(palace, snapshot, "loci.snapshot")
     assert locked.status_code == 422
     assert "passphrase" in locked.content.decode()
+    for wrong in ("tea", "another kettle of tea", "t" * 2000):
+        refused = upload(palace, snapshot, "loci.snapshot", passphrase=wrong)
+        assert refused.status_code == 422
+        assert "The passphrase is another one" in refused.content.decode()
+        assert "This cannot be kept as it stands" not in refused.content.decode()
     opened = upload(palace, snapshot, "loci.snapshot", passphrase=PASSPHRASE).content.decode()
     assert "What became of the snapshot" in opened
     assert "known already" in opened

@@ -204,6 +204,7 @@ class TestTransfer:
         assert [to_ten(value) for value in (0, 0.04, 0.5, 0.96, 1)] == [1, 1, 5, 10, 10]
         assert [from_ten(value) for value in (0, 1, 7, 10)] == [0, 0.1, 0.7, 1]
         assert file_name(datetime(2026, 2, 20, tzinfo=UTC)) == "loci-memories-2026-02-20.json"
+        assert file_name(datetime(2026, 2, 20, tzinfo=UTC), form="engram") == "loci-words-2026-02-20.json"
 
 
 @pytest.mark.django_db
