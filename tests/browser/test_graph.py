@@ -241,6 +241,11 @@ def test_looks(
     log_in(context, alice, base_url)
     page = context.new_page()
     page.set_default_timeout(WAIT_MS)
+    # A community in which no name is found goes by a memory of its own.
+    apart = [memory(alice, text) for text in ("Sails are mended.", "The boat is dry.", "The mast is new.")]
+    for first, second in ((0, 1), (1, 2), (0, 2)):
+        link_memories(actor=alice, source_id=apart[first], target_id=apart[second], kind="related_to", weight=0.9)
+    divide_now(actor=alice)
     drawn_page(page)
     look(page, "graph", scheme=scheme, size=size)
     stage(page).focus()
