@@ -99,7 +99,11 @@ class Results:
             return ngettext("%(count)s memory found", "%(count)s memories found", count) % {"count": count}
         if self.state == "listed":
             return ngettext("%(count)s memory listed", "%(count)s memories listed", count) % {"count": count}
-        return {"nothing": _("Nothing found"), "problem": _("The search did not work")}.get(self.state, "")
+        return {
+            "nothing": _("Nothing found"),
+            "empty": _("I remember nothing yet"),
+            "problem": _("The search did not work"),
+        }.get(self.state, "")
 
 
 def tuned_by(actor: Actor, state: RecallState) -> Tuned:
@@ -136,15 +140,22 @@ def results_of(
     """
     try:
         if not is_blank(state.q):
-            return _Search(actor, state, tuned, at, counts).run(typing=typing)
-        if state.narrowed:
-            return _listed(actor, state, at, after)
-        any_rows = list_memories(actor=actor, request=ListRequest(), after=None, size=1)
-        return Results("start" if any_rows else "empty")
+            results = _Search(actor, state, tuned, at, counts).run(typing=typing)
+        elif state.narrowed:
+            results = _listed(actor, state, at, after)
+        else:
+            results = Results("start")
+        if results.state in ("start", "nothing") and not _is_anything_stored(actor):
+            return replace(results, state="empty")
+        return results
     except MemoryDisabled:
         raise
     except LociError as error:
         return Results("problem", problem=problem_of(error))
+
+
+def _is_anything_stored(actor: Actor) -> bool:
+    return bool(list_memories(actor=actor, request=ListRequest(), after=None, size=1))
 
 
 def _listed(actor: Actor, state: RecallState, at: datetime, after: str) -> Results:

@@ -2,6 +2,7 @@
 //
 // The address gets `?open=<id>`, so that loading it again or going back does what one expects. The links of the page are
 // what "previous" and "next" walk through. Forms inside are sent from here; what the server answers is shown here.
+import { isPlain } from "./drawer-link.js";
 import { addSliders } from "./sliders.js";
 import { countDownUndo } from "./undo.js";
 
@@ -10,11 +11,12 @@ const ID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/;
 const SKELETON_MS = 300;
 
 const isTyping = (element) => element.matches("input, textarea, select, [contenteditable]");
-const isPlain = (event) => event.button === 0 && !(event.metaKey || event.ctrlKey || event.shiftKey || event.altKey);
 
 let dialog = null;
 let parts = null;
 let opener = null;
+// What had the focus where a script followed the link, as the picture of the graph does.
+let former = null;
 let address = "";
 let asked = "";
 let asking = null;
@@ -22,10 +24,9 @@ let isLeaving = false;
 let isUnsaved = false;
 let stopUndo = () => {};
 
-export function offerDrawer() {
-  const template = document.getElementById("drawer-template");
-  if (!template) return;
-  dialog = template.content.firstElementChild.cloneNode(true);
+// Makes the drawer, once, and shows the memory that a link leads to, or the one that the address names.
+export function makeDrawer(link) {
+  dialog = document.getElementById("drawer-template").content.firstElementChild.cloneNode(true);
   document.body.append(dialog);
   const part = (name) => dialog.querySelector(`[data-drawer-${name}]`);
   parts = Object.fromEntries(
@@ -36,7 +37,8 @@ export function offerDrawer() {
   window.addEventListener("popstate", travel, true);
   listen();
   const id = openId();
-  if (id) show(linkTo(id));
+  if (link) show(link);
+  else if (id) show(linkTo(id));
 }
 
 function listen() {
@@ -97,7 +99,10 @@ function show(target) {
   const link = typeof target === "string" ? null : target;
   const path = link ? link.pathname : target;
   const isInside = link && dialog.contains(link);
-  if (link && !isInside) opener = link;
+  if (link && !isInside) {
+    opener = link;
+    former = dialog.open || [link, document.body].includes(document.activeElement) ? null : document.activeElement;
+  }
   keep(idOf(path), !dialog.open || isInside);
   open(link ? link.href : path);
 }
@@ -254,9 +259,12 @@ function settle() {
   url.searchParams.delete(OPEN);
   window.history.replaceState(window.history.state, "", url);
   dialog.close();
+  // Not when the browser tells of it, which may be after the next key.
+  forget();
 }
 
 function forget() {
+  if (!document.documentElement.classList.contains("drawer-open")) return;
   asking?.abort();
   stopUndo();
   isUnsaved = false;
@@ -265,8 +273,8 @@ function forget() {
   document.documentElement.classList.remove("drawer-open");
   // A list may have been drawn anew meanwhile.
   const known = opener && !opener.isConnected ? links().find((link) => link.pathname === opener.pathname) : opener;
-  (known ?? document.getElementById("content"))?.focus({ preventScroll: !known });
-  opener = null;
+  (former ?? known ?? document.getElementById("content"))?.focus({ preventScroll: !known });
+  opener = former = null;
 }
 
 function travel(event) {

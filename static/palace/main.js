@@ -1,7 +1,7 @@
 // What the pages gain with scripts; every page works without them.
 import { offerCopies } from "./copy.js";
 import { dropStoredDraft, forgetDraftsOnLogout } from "./drafts.js";
-import { offerDrawer } from "./drawer.js";
+import { offerDrawer } from "./drawer-link.js";
 import { watchFailures } from "./failures.js";
 import { listenForKeys } from "./keys.js";
 import { watchNews } from "./news.js";

@@ -17,10 +17,17 @@ function press(event) {
   }
   if (!/^[a-z]$/.test(event.key)) return;
   const target = document.querySelector(`[data-key="${event.key}"]`);
+  if (!target) sayWhyNot(event.key);
   if (!target || target.closest("[hidden]")) return;
   event.preventDefault();
   if (target.matches("summary")) snooze(target.parentElement);
   else target.click();
+}
+
+// A key that does nothing with this item says why.
+function sayWhyNot(key) {
+  const why = document.querySelector(`[data-key-without="${key}"]`);
+  if (why) document.querySelector("[data-review-news]").textContent = why.textContent;
 }
 
 // The first press opens the choices, with the shortest one in reach; the second takes it.

@@ -42,7 +42,7 @@ def heard(page: Page, number: int) -> list[Any]:
 def test_a_page_hears_at_once(palace: Page, alice: Actor, base_url: str) -> None:
     begin(palace, base_url)
     state(palace, "open")
-    expect(palace.locator("[data-live-state]")).to_have_text("Live: changes appear by themselves.")
+    expect(palace.locator("[data-live-state]")).to_have_text("Live: what is new is told at once.")
     # What has changed since the page was made, nobody has told it.
     assert heard(palace, 1) == [ANYTHING]
     announce_change(alice.owner_id, "coverage", "", 5)

@@ -177,21 +177,6 @@ def test_errors_and_the_way_in(visitor: Page, scheme: str, size: str, watch: Wat
     assert [complaint for complaint in watch.complaints if expected not in complaint] == []
 
 
-def test_twice_the_text_size_loses_nothing(visitor: Page, furnished: dict[str, str], scheme: str, size: str) -> None:
-    if size == "narrow" or scheme == "dark":
-        pytest.skip("one combination is enough")
-    visitor.goto("/?q=lisbon")
-    visitor.evaluate("document.documentElement.setAttribute('data-size', 'twice')")
-    session = visitor.context.new_cdp_session(visitor)
-    session.send(
-        "Emulation.setDeviceMetricsOverride", {"width": 640, "height": 430, "deviceScaleFactor": 2, "mobile": False}
-    )
-    assert visitor.evaluate("document.documentElement.scrollWidth") <= visitor.evaluate("window.innerWidth")
-    visitor.get_by_text("Menu", exact=True).click()
-    for name in ("Recall", "Log out alice"):
-        assert visitor.get_by_role("button", name=name, exact=True).is_visible()
-
-
 def test_every_target_is_large_enough(visitor: Page, furnished: dict[str, str], size: str, scheme: str) -> None:
     if scheme == "dark":
         pytest.skip("sizes do not depend on colours")

@@ -75,6 +75,17 @@ def states(actor: Actor) -> list[str]:
         return list(ReviewItem.objects.order_by("created_at", "pk").values_list("state", flat=True))
 
 
+def test_a_key_that_does_nothing_says_why(palace: Page, alice: Actor) -> None:
+    merge = all_kinds(alice)[ReviewKind.MERGE]
+    palace.goto(f"/review/{merge.pk}/")
+    expect(palace.get_by_role("heading", level=1)).to_be_visible()
+    press(palace, "e")
+    expect(palace.locator("[data-review-news]")).to_contain_text("There is nothing to edit in it")
+    press(palace, "?")
+    expect(palace.get_by_role("dialog")).to_contain_text("Reject")
+    expect(palace.get_by_role("dialog")).not_to_contain_text("Edit, then approve")
+
+
 def test_the_keys_decide_and_walk(palace: Page, alice: Actor, watch: Watch) -> None:
     doubts(alice)
     palace.goto("/review/")

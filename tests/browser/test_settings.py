@@ -73,7 +73,7 @@ def test_another_owners_memories_count_nothing(
 def test_the_page_says_how_the_connection_stands(palace: Page) -> None:
     palace.goto("/settings/")
     live(palace)
-    expect(palace.locator(".side [data-live-state]")).to_have_text("Live: changes appear by themselves.")
+    expect(palace.locator(".side [data-live-state]")).to_have_text("Live: what is new is told at once.")
 
 
 def test_without_a_worker_every_page_says_so(palace: Page, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -167,7 +167,7 @@ def test_a_search_that_was_sent_stands(palace: Page, alice: Actor, watch: Watch)
 def test_costs_follow_a_budget_that_was_changed_elsewhere(palace: Page, alice: Actor, watch: Watch) -> None:
     palace.goto("/telemetry/costs/")
     palace.locator("html[data-live=open]").wait_for()
-    expect(palace.get_by_text("Live: changes appear by themselves.")).to_be_visible()
+    expect(palace.get_by_text("Live: what is new is told at once.")).to_be_visible()
     set_budget(actor=alice, draft=BudgetDraft(period="day", hard=2))
     expect(palace.get_by_role("heading", name="All together, today")).to_be_visible()
     palace.get_by_text("Set a budget").click()

@@ -19,7 +19,9 @@ class CommunitySerializer(serializers.Serializer[Any]):
 
     number = serializers.IntegerField(help_text="What filters name it by; it stays from one division to the next.")
     name = serializers.CharField(allow_null=True, help_text=f"What a person has called it; {WHOLE_HELP}")
-    title = serializers.CharField(help_text="Its name, or the names of the entities most spoken of in it.")
+    title = serializers.CharField(
+        help_text="Its name, or the names of the entities most spoken of in it, or how its strongest memory begins."
+    )
     entities = serializers.IntegerField()
     memories = serializers.IntegerField()
     foremost = BriefEntitySerializer(many=True, help_text="The entities most spoken of, at most five.")

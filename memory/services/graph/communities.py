@@ -14,6 +14,7 @@ from uuid import UUID
 
 from django.db import connection
 from django.db.models import Q
+from django.utils.translation import gettext as _
 
 from memory.errors import Conflict, NotFound
 from memory.ids import new_id
@@ -26,6 +27,7 @@ from memory.services.consolidation import lease
 from memory.services.consolidation.communities import Division, divide_graph
 from memory.services.consolidation.stages import RunStopped
 from memory.services.features import require_memory
+from memory.services.graph.openings import openings
 from memory.services.graph.relations import relations_by_id
 from memory.services.graph.writing import checked_name, entities_by_id
 from memory.services.memories import ListRequest, list_memories
@@ -87,7 +89,8 @@ class CommunityView:
         id: of its row.
         number: by which filters name it; it stays from one division to the next.
         name: what a person has called it; None for readers who may not read everything.
-        title: the name, or else the names of the entities most spoken of in it.
+        title: the name, or else the names of the entities most spoken of in it, or else how its strongest memory
+            begins, masked; its number where this reader can read none of these.
         entities, memories: how many of each this reader may read.
         foremost: the entities most spoken of, of those that this reader may read.
         inner_weight, outer_weight: of the edges within it and out of it; None for readers who may not read everything.
@@ -289,18 +292,32 @@ def _seen(
         rows = cursor.fetchall()
     foremost = _foremost(actor, [row[1] for row in rows])
     stored = {row.pk: row for row in Community.objects.filter(pk__in=[row[0] for row in rows])}
-    return [_view(actor, stored[row[0]], row[2], row[3], foremost.get(row[1], [])) for row in rows]
-
-
-def _view(actor: Actor, row: Community, entities: int, memories: int, foremost: Sequence[Entity]) -> CommunityView:
     # What a person has called it may speak of what this reader must not know of.
+    names = {row.number: row.name for row in stored.values()} if actor.readable is None else {}
+    nameless = [row[1] for row in rows if row[1] not in foremost and not names.get(row[1])]
+    begins = openings(actor, nameless)
+    return [
+        _view(actor, stored[row[0]], row[2], row[3], foremost.get(row[1], []), names.get(row[1]), begins.get(row[1]))
+        for row in rows
+    ]
+
+
+def _view(
+    actor: Actor,
+    row: Community,
+    entities: int,
+    memories: int,
+    foremost: Sequence[Entity],
+    name: str | None,
+    begins: str | None,
+) -> CommunityView:
     whole = actor.readable is None
-    name = row.name if whole else None
+    members = ", ".join(entity.name for entity in foremost[:NAMING_ENTITIES])
     return CommunityView(
         id=row.pk,
         number=row.number,
         name=name,
-        title=name or ", ".join(entity.name for entity in foremost[:NAMING_ENTITIES]),
+        title=name or members or begins or _("Community %(number)s") % {"number": row.number},
         entities=entities,
         memories=memories,
         foremost=foremost,

@@ -11,7 +11,9 @@ from uuid import UUID
 from django.db import connection
 
 from memory.errors import InvalidInput, NotFound
+from memory.models import owner_scope
 from memory.services.actors import Actor
+from memory.services.agent_settings import settings_for
 from memory.services.graph.entities import visible_entity
 from memory.services.graph.searching import search_entities
 from memory.services.graph_view.request import ViewRequest
@@ -55,8 +57,13 @@ class Seeds:
 
 
 def seeds_of_words(actor: Actor, query: str) -> Seeds:
-    """Find what words name; asks the embedder, so it is called outside of transactions."""
-    asked = RecallRequest(query=query, limit=FOUND_MEMORIES, reinforce=False, record=False)
+    """Find what words name; asks the embedder, so it is called outside of transactions.
+
+    Something of like meaning is nearly always found, so only what is relevant enough to be given to an agent counts.
+    """
+    with owner_scope(actor.owner_id):
+        threshold = settings_for(actor)["recall_threshold"]
+    asked = RecallRequest(query=query, limit=FOUND_MEMORIES, threshold=threshold, reinforce=False, record=False)
     memories = tuple(hit.memory.pk for hit in recall(actor=actor, request=asked).hits)
     try:
         entities = tuple(row.pk for row in search_entities(actor=actor, query=query, size=FOUND_ENTITIES))

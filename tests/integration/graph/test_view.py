@@ -20,6 +20,7 @@ from memory.services.graph.relations import supersede_relation
 from memory.services.graph_view.request import ViewRequest
 from memory.services.graph_view.view import GraphView, graph_view
 from memory.services.retirement import archive_memory
+from memory.services.settings import change_settings
 from tests.integration.graph.conftest import entity, memory, relate
 from tests.integration.graph.moments import FixedClock
 
@@ -155,7 +156,16 @@ def test_words_find_memories_and_names(alice: Actor) -> None:
 def test_the_best_match_of_words_stands_before_what_counts_more(alice: Actor) -> None:
     keys = memory(alice, "Anna keeps the keys of the studio.", importance=1.0)
     kiln = memory(alice, "Melanie fires the kiln on Thursdays.", importance=0.1)
+    link_memories(actor=alice, source_id=kiln, target_id=keys, kind="related_to", weight=1.0)
     assert [one.id for one in view(alice, query="kiln").things] == [kiln, keys]
+
+
+def test_words_that_nothing_fits_start_nowhere(alice: Actor) -> None:
+    for text in ("Anna keeps the keys of the studio.", "Melanie fires the kiln on Thursdays.", "We sail on Sunday."):
+        memory(alice, text)
+    assert view(alice, query="zzzqq").things == []
+    change_settings(actor=alice, changes={"recall_threshold": 0.0})
+    assert len(view(alice, query="zzzqq").things) == 3, "whoever wants everything gets what is nearest in meaning"
 
 
 @pytest.mark.parametrize(

@@ -12,7 +12,7 @@ from django.db import connection
 from django.test import Client
 from django.test.utils import CaptureQueriesContext
 
-from memory.models import Entity, EntityMerge, Relation, owner_scope
+from memory.models import Entity, EntityMerge, Memory, Relation, Status, owner_scope
 from memory.services.actors import Actor
 from memory.services.graph.communities import divide_now
 from memory.services.graph.edges import link_memories
@@ -89,6 +89,14 @@ def test_an_empty_graph_says_why_and_what_next(palace: Client) -> None:
     assert "No communities yet" in palace.get("/graph/communities/").content.decode()
 
 
+def test_words_that_nothing_fits_say_so_and_what_next(palace: Client, world: dict[str, UUID]) -> None:
+    page = palace.get("/graph/", {"q": "zzzqq"}).content.decode()
+    assert rows_of(page) == []
+    for words in ("Nothing is there", "Take other words", "Begin with the newest"):
+        assert words in page
+    assert "It starts from" not in page
+
+
 def test_the_rest_of_the_list_is_a_link_away(palace: Client, alice: Actor, store: Store) -> None:
     hub = store("The hub.")
     for place in range(70):
@@ -140,6 +148,42 @@ def test_communities_are_drawn_named_and_lead_to_the_graph(palace: Client, alice
     assert palace.post("/graph/communities/9/rename/", {"name": "x"}).status_code == 404
     palace.post("/graph/communities/divide/")
     assert "Looked again: 2 communities." in palace.get("/graph/communities/").content.decode()
+
+
+def test_a_community_of_memories_alone_goes_by_how_its_strongest_begins(
+    palace: Client, alice: Actor, store: Store
+) -> None:
+    for texts in (
+        ("Write to ann.lee@example.org about the kiln.", "The kiln is hot.", "Glaze waits on the shelf."),
+        ("Sails are mended.", "The boat is dry.", "The mast is new."),
+    ):
+        ids = [store(text, importance=0.9 if place == 0 else 0.3) for place, text in enumerate(texts)]
+        for first, second in ((0, 1), (1, 2), (0, 2)):
+            link_memories(actor=alice, source_id=ids[first], target_id=ids[second], kind="related_to", weight=0.9)
+    divide_now(actor=alice)
+    page = palace.get("/graph/communities/").content.decode()
+    assert "ann.lee@example.org" not in page
+    for words in ("Write to [EMAIL] about the kiln.", "Sails are mended."):
+        assert f"<title>{words}</title>" in page
+        assert f'dir="auto">{words}</a></th>' in page
+        assert f"Name of {words}" in page
+    graph = palace.get("/graph/", {"colour": "community"}).content.decode()
+    assert "<bdi>Sails are mended.</bdi>" in graph.split('class="legend-colours"')[1]
+    assert "no community" not in graph
+
+
+def test_a_community_of_which_nothing_can_be_read_goes_by_its_number(
+    palace: Client, alice: Actor, store: Store
+) -> None:
+    ids = [store(text) for text in ("Sails are mended.", "The boat is dry.", "The mast is new.")]
+    for first, second in ((0, 1), (1, 2), (0, 2)):
+        link_memories(actor=alice, source_id=ids[first], target_id=ids[second], kind="related_to", weight=0.9)
+    divide_now(actor=alice)
+    with owner_scope(alice.owner_id):
+        Memory.objects.update(status=Status.ARCHIVED)
+    assert "<title>Community 1</title>" in palace.get("/graph/communities/").content.decode()
+    german = palace.get("/graph/communities/", headers={"accept-language": "de"}).content.decode()
+    assert "<title>Gemeinschaft 1</title>" in german
 
 
 def test_the_page_of_an_entity_says_what_is_known(palace: Client, world: dict[str, UUID]) -> None:

@@ -50,6 +50,17 @@ def test_recent_is_filtered_with_and_without_scripts(palace: Client, store: Stor
     assert "holds “&lt;b&gt;”" in none
 
 
+def test_recent_says_what_is_listed_and_what_next_where_nothing_is(palace: Client, store: Store) -> None:
+    empty = palace.get("/recent/").content.decode()
+    assert "I remember nothing yet" in empty
+    assert "are listed beside this text." not in empty
+    store("We met in Lisbon.")
+    assert "The newest 20 memories are listed beside this text." in palace.get("/recent/").content.decode()
+    none = palace.get("/recent/?recent=zebra").content.decode()
+    assert "that hold" not in none
+    assert none.count("None of the newest 20 holds “zebra”") == 2, "in the list and beside it"
+
+
 def test_recent_masks_personal_data(palace: Client, store: Store) -> None:
     store("Write to anna@example.org soon.")
     html = palace.get("/").content.decode()

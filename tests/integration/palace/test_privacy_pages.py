@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Callable
 from typing import Any
 from uuid import UUID
@@ -12,9 +13,11 @@ from django.test import Client
 from django.urls import reverse
 
 from memory.crypto.signing import signer
-from memory.models import Owner, Purge, PurgeState, User
+from memory.models import AuditEvent, Owner, Purge, PurgeState, User, owner_scope
 from memory.services.actors import Actor
 from memory.services.agents import create_agent
+from memory.services.audit.recording import record
+from memory.services.clock import now
 from memory.services.drafts import Draft
 from memory.services.outbound import list_outbound
 from memory.services.purge.receipts import verify_receipt
@@ -55,6 +58,15 @@ def test_the_page_counts_what_is_kept(browser: Client, store: Callable[..., UUID
     assert "No agent has read anything yet." in html
     assert "Nothing. Texts are read by models in this machine only." in html
     assert "notice period is three" not in html.split("<aside")[0]
+    assert re.search(r"</time>\s+[.,;:]", html) is None, "a blank would stand before it"
+
+
+def test_counts_are_written_as_the_language_does(browser: Client, alice: Actor) -> None:
+    with owner_scope(alice.owner_id):
+        record(actor="person", verb=AuditEvent.READ, object_kind="memory", at=now(), count=14434)
+    assert '<td class="number">14,434</td>' in page(browser, reverse("palace:access-log"))
+    german = page(browser, reverse("palace:access-log"), headers={"accept-language": "de"})
+    assert '<td class="number">14.434</td>' in german
 
 
 def test_nobody_sees_it_without_a_login(client: Client) -> None:

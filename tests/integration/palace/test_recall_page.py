@@ -29,6 +29,15 @@ def test_an_empty_memory_teaches(palace: Client) -> None:
     assert "curl http://testserver/api/v1/memories" in html
 
 
+@pytest.mark.parametrize("query", ["?q=lisbon", "?q=lisbon&go=1", "?f=category:goal"])
+def test_a_search_of_an_empty_memory_teaches_too(palace: Client, store: Store, query: str) -> None:
+    html = page(palace, query)
+    assert "I remember nothing yet" in html
+    assert "Try fewer or other words" not in html
+    store("We met in Porto.")
+    assert "I remember nothing yet" not in page(palace, query)
+
+
 def test_without_a_question_nothing_is_searched(palace: Client, store: Store) -> None:
     store("We met in Lisbon.")
     html = page(palace, "?q=%20%20")
