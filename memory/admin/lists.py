@@ -7,11 +7,11 @@ from collections.abc import Callable, Sequence
 from typing import Any, Final, cast
 from uuid import UUID
 
-from django.contrib.admin import SimpleListFilter
+from django.contrib.admin import FieldListFilter, SimpleListFilter
 from django.contrib.admin.options import IncorrectLookupParameters
 from django.contrib.admin.views.main import ChangeList
 from django.core.paginator import Paginator
-from django.db import DataError
+from django.db import DataError, transaction
 from django.db.models import Q, QuerySet
 from django.http import HttpRequest
 from django.utils.functional import cached_property
@@ -46,15 +46,32 @@ class BoundedPaginator(Paginator):  # type: ignore[type-arg]
         return bool(self.count > MOST_COUNTED)
 
 
+def parameters_of(admin: Any, offered: Any, request: HttpRequest | None) -> list[str]:
+    """Give the parameters that a filter of a list makes, with all that it does to a column.
+
+    Args:
+        admin: whose list it is.
+        offered: the filter, as `list_filter` names it.
+        request: which asks.
+    """
+    if isinstance(offered, type):
+        return [str(cast("type[SimpleListFilter]", offered).parameter_name)]
+    name, make = offered if isinstance(offered, tuple) else (offered, FieldListFilter.create)
+    made = make(admin.opts.get_field(name), request, {}, admin.model, admin, field_path=name)
+    return [str(one) for one in made.expected_parameters()]
+
+
 class RowsList(ChangeList):
     """Django's list, whose rows are read at once, so that what draws them asks nothing more."""
 
     def get_results(self, request: HttpRequest) -> None:
         """Read the rows of the page; raises IncorrectLookupParameters for values that the database does not take."""
         try:
-            super().get_results(request)
-            self.result_list: Any = list(self.result_list)
-        except (ValueError, DataError) as error:
+            # Of its own, so that the transaction around it goes on when the database refuses a value.
+            with transaction.atomic():
+                super().get_results(request)
+                self.result_list: Any = list(self.result_list)
+        except (ValueError, OverflowError, DataError) as error:
             raise IncorrectLookupParameters(error) from error
         self.more: bool = self.paginator.more
 
