@@ -1,4 +1,4 @@
-"""The lists of the admin are narrowed by what their filters offer, and by nothing else, whatever an address asks for."""
+"""The lists of the admin are narrowed by what their filters offer and by nothing else, whatever is asked for."""
 
 from __future__ import annotations
 
