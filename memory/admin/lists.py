@@ -21,6 +21,7 @@ from django.utils.translation import gettext_lazy
 from memory.crypto.keyring import keyring
 from memory.graph.names import name_hash
 from memory.models import Agent, EntityName, LexPosting, NameKind, current_owner
+from memory.privacy.masking import masked_value
 from memory.services.legible import UNREADABLE, legible
 from memory.text.tokens import query_terms
 
@@ -154,7 +155,8 @@ class AgentFilter(SimpleListFilter):
     def lookups(self, request: HttpRequest, model_admin: Any) -> list[tuple[str, str]]:
         """List the agents of the owner."""
         rows = Agent.objects.order_by("created_at", "pk")[:MOST_AGENTS]
-        return [("none", _("no agent")), *((str(row.pk), legible(row, "name") or _(UNREADABLE)) for row in rows)]
+        names = [(str(row.pk), masked_value(legible(row, "name") or _(UNREADABLE))) for row in rows]
+        return [("none", _("no agent")), *names]
 
     def queryset(self, request: HttpRequest, queryset: QuerySet[Any]) -> QuerySet[Any]:
         """Narrow the list."""
