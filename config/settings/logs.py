@@ -6,13 +6,22 @@ import json
 import logging
 import traceback
 from types import TracebackType
-from typing import Any
+from typing import Any, Final
 
 from django.db import DatabaseError, InterfaceError
 
 from memory.ports.request_id import current_agent_id, current_request_id
 
 ExcInfo = tuple[type[BaseException], BaseException, TracebackType | None] | tuple[None, None, None]
+
+REFUSALS: Final = "django.security."
+CSRF_REASONS: Final = (
+    "Origin checking failed",
+    "Referer checking failed",
+    "CSRF cookie not set",
+    "CSRF token missing",
+)
+"""How Django's reasons for refusing a form begin; some go on with what the client sent."""
 
 
 class DiscreetFormatter(logging.Formatter):
@@ -44,22 +53,42 @@ class RoutesOnly(logging.Filter):
 
     def filter(self, record: logging.LogRecord) -> bool:
         """Put the route in the place of the path, which is the last of the arguments of Django's own messages."""
-        request = getattr(record, "request", None)
-        if request is not None and isinstance(record.args, tuple) and record.args:
-            match = getattr(request, "resolver_match", None)
-            record.args = (*record.args[:-1], f"/{match.route}" if match else "an unknown address")
+        if getattr(record, "request", None) is not None and isinstance(record.args, tuple) and record.args:
+            record.args = (*record.args[:-1], _route(record))
         return True
 
 
-class HostsInOneLine(logging.Filter):
-    """Make one short line of a request for a host that is not ours, whoever sends it; it says nothing of that name."""
+class RefusalsInOneLine(logging.Filter):
+    """Make one short line of a request that was refused, by the sort of refusal and the route, and no client's word.
+
+    It stands at the handler: Django names a logger after each sort, and what filters a logger does not see those below.
+    """
 
     def filter(self, record: logging.LogRecord) -> bool:
-        """Take the name and the places in the code off, and call it a warning, which is written if those are."""
-        record.msg, record.args = "a request named a host that is not one of LOCI_ALLOWED_HOSTS", ()
+        """Take the message and the places in the code off, and call it a warning, which is written if those are."""
+        if not record.name.startswith(REFUSALS):
+            return True
+        sort = record.name.removeprefix(REFUSALS)
+        if sort == "csrf":
+            record.msg, record.args = "%s, at %s", (_csrf_reason(record), _route(record))
+        elif sort == "DisallowedHost":
+            record.msg, record.args = "a request named a host that is not one of LOCI_ALLOWED_HOSTS", ()
+        else:
+            record.msg, record.args = "a request was refused, at %s", (_route(record),)
         record.exc_info = record.exc_text = None
         record.levelno, record.levelname = logging.WARNING, "WARNING"
         return logging.getLogger().isEnabledFor(record.levelno)
+
+
+def _csrf_reason(record: logging.LogRecord) -> str:
+    """Give why a form was refused, without the address that such a reason may go on with."""
+    reason = str(record.args[0]) if isinstance(record.args, tuple) and record.args else ""
+    return next((known for known in CSRF_REASONS if reason.startswith(known)), "CSRF check failed")
+
+
+def _route(record: logging.LogRecord) -> str:
+    match = getattr(getattr(record, "request", None), "resolver_match", None)
+    return f"/{match.route}" if match else "an unknown address"
 
 
 class QueueWithoutDatabase(logging.Filter):
@@ -114,18 +143,18 @@ def logging_configuration(*, level: str, form: str) -> dict[str, Any]:
         },
         "filters": {
             "routes_only": {"()": "config.settings.logs.RoutesOnly"},
-            "hosts_in_one_line": {"()": "config.settings.logs.HostsInOneLine"},
+            "refusals_in_one_line": {"()": "config.settings.logs.RefusalsInOneLine"},
             "queue_without_database": {"()": "config.settings.logs.QueueWithoutDatabase"},
         },
-        "handlers": {"stderr": {"class": "logging.StreamHandler", "formatter": form}},
+        "handlers": {
+            "stderr": {"class": "logging.StreamHandler", "formatter": form, "filters": ["refusals_in_one_line"]}
+        },
         "root": {"handlers": ["stderr"], "level": level},
         "loggers": {
             # SQL parameters hold text before encryption has been checked by eyes; never log them.
             "django.db.backends": {"level": "INFO"},
             # Refused requests are the client's affair; what failed is named by its route.
             "django.request": {"level": "ERROR", "filters": ["routes_only"]},
-            "django.security.csrf": {"filters": ["routes_only"]},
-            "django.security.DisallowedHost": {"filters": ["hosts_in_one_line"]},
             "httpx": {"level": "WARNING"},
             # Switched by a setting of its own.
             "loci.access": {"level": "INFO"},

@@ -7,11 +7,11 @@ from collections.abc import Callable, Sequence
 from typing import Any, Final, cast
 from uuid import UUID
 
-from django.contrib.admin import SimpleListFilter
+from django.contrib.admin import FieldListFilter, SimpleListFilter
 from django.contrib.admin.options import IncorrectLookupParameters
 from django.contrib.admin.views.main import ChangeList
 from django.core.paginator import Paginator
-from django.db import DataError
+from django.db import DataError, transaction
 from django.db.models import Q, QuerySet
 from django.http import HttpRequest
 from django.utils.functional import cached_property
@@ -21,6 +21,7 @@ from django.utils.translation import gettext_lazy
 from memory.crypto.keyring import keyring
 from memory.graph.names import name_hash
 from memory.models import Agent, EntityName, LexPosting, NameKind, current_owner
+from memory.privacy.masking import masked_value
 from memory.services.legible import UNREADABLE, legible
 from memory.text.tokens import query_terms
 
@@ -46,15 +47,32 @@ class BoundedPaginator(Paginator):  # type: ignore[type-arg]
         return bool(self.count > MOST_COUNTED)
 
 
+def parameters_of(admin: Any, offered: Any, request: HttpRequest | None) -> list[str]:
+    """Give the parameters that a filter of a list makes, with all that it does to a column.
+
+    Args:
+        admin: whose list it is.
+        offered: the filter, as `list_filter` names it.
+        request: which asks.
+    """
+    if isinstance(offered, type):
+        return [str(cast("type[SimpleListFilter]", offered).parameter_name)]
+    name, make = offered if isinstance(offered, tuple) else (offered, FieldListFilter.create)
+    made = make(admin.opts.get_field(name), request, {}, admin.model, admin, field_path=name)
+    return [str(one) for one in made.expected_parameters()]
+
+
 class RowsList(ChangeList):
     """Django's list, whose rows are read at once, so that what draws them asks nothing more."""
 
     def get_results(self, request: HttpRequest) -> None:
         """Read the rows of the page; raises IncorrectLookupParameters for values that the database does not take."""
         try:
-            super().get_results(request)
-            self.result_list: Any = list(self.result_list)
-        except (ValueError, DataError) as error:
+            # Of its own, so that the transaction around it goes on when the database refuses a value.
+            with transaction.atomic():
+                super().get_results(request)
+                self.result_list: Any = list(self.result_list)
+        except (ValueError, OverflowError, DataError) as error:
             raise IncorrectLookupParameters(error) from error
         self.more: bool = self.paginator.more
 
@@ -137,7 +155,8 @@ class AgentFilter(SimpleListFilter):
     def lookups(self, request: HttpRequest, model_admin: Any) -> list[tuple[str, str]]:
         """List the agents of the owner."""
         rows = Agent.objects.order_by("created_at", "pk")[:MOST_AGENTS]
-        return [("none", _("no agent")), *((str(row.pk), legible(row, "name") or _(UNREADABLE)) for row in rows)]
+        names = [(str(row.pk), masked_value(legible(row, "name") or _(UNREADABLE))) for row in rows]
+        return [("none", _("no agent")), *names]
 
     def queryset(self, request: HttpRequest, queryset: QuerySet[Any]) -> QuerySet[Any]:
         """Narrow the list."""

@@ -22,7 +22,7 @@ from django.utils.translation import gettext as _
 
 from memory.admin import columns
 from memory.admin.access import OWN, actor_of
-from memory.admin.lists import BoundedPaginator, RowsList, found_by, uuid_in
+from memory.admin.lists import BoundedPaginator, RowsList, found_by, parameters_of, uuid_in
 from memory.admin.owner_choice import may_choose, require_same
 from memory.admin.row_actions import RowAction, act, chosen_ids
 from memory.errors import InvalidInput, NotFound
@@ -144,9 +144,11 @@ class RowsAdmin(ModelAdmin):  # type: ignore[type-arg]
         return False
 
     def lookup_allowed(self, lookup: str, value: Any, request: HttpRequest | None = None) -> bool:
-        """Filter by what the list offers and by nothing else."""
-        offered = {_parameter(one) for one in self.list_filter}
-        return lookup.split("__")[0] in offered
+        """Filter by the parameters that the list's own filters make and by nothing else.
+
+        A column that is filtered by is no leave to compare it in other ways, or to go on from it to other tables.
+        """
+        return any(lookup in parameters_of(self, one, request) for one in self.list_filter)
 
     def get_urls(self) -> list[URLPattern]:
         """Give the addresses of the list, of a row, of its history, and of what can be done to it."""
@@ -338,13 +340,6 @@ class FreeAdmin(RowsAdmin):
     def own_rows(self, rows: QuerySet[Any], user: Any, owner_id: UUID) -> QuerySet[Any]:
         """Give the rows that somebody who looks at the own owner only may see."""
         return rows.none()
-
-
-def _parameter(offered: Any) -> str:
-    """Give the beginning of the parameters that a filter of a list takes."""
-    if isinstance(offered, tuple):
-        return str(offered[0])
-    return offered if isinstance(offered, str) else str(offered.parameter_name)
 
 
 def _title_of(spec: Any) -> Any:

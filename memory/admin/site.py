@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import Any, Final, cast
 
 from django.contrib.admin import AdminSite
-from django.contrib.auth.views import redirect_to_login
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
 from django.urls import URLPattern, URLResolver, reverse
@@ -19,6 +18,7 @@ from memory.admin.menu import areas
 from memory.admin.owner_choice import choice_of, may_choose
 from memory.admin.pages import pages
 from memory.models import User
+from memory.palace.access import to_login
 from memory.palace.notices import notices
 from memory.services.actors import Actor
 
@@ -53,7 +53,7 @@ class LociAdminSite(AdminSite):
     @method_decorator(never_cache)
     def login(self, request: HttpRequest, extra_context: Any = None) -> HttpResponse:
         """Lead to the palace's login, whatever was sent."""
-        return redirect_to_login(request.GET.get("next") or reverse("admin:index"))
+        return to_login(request.GET.get("next") or reverse("admin:index"))
 
     def index(self, request: HttpRequest, extra_context: dict[str, Any] | None = None) -> Any:
         """Show the front page: how the installation is, and what apps have to say to the person."""

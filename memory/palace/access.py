@@ -12,7 +12,8 @@ from django.http import HttpRequest, HttpResponse
 from django.http.response import HttpResponseBase
 from django.shortcuts import resolve_url
 from django.utils.cache import add_never_cache_headers, patch_vary_headers
-from django.utils.http import url_has_allowed_host_and_scheme, urlencode
+from django.utils.encoding import iri_to_uri
+from django.utils.http import MAX_URL_LENGTH, url_has_allowed_host_and_scheme, urlencode
 from django.views.decorators.http import require_http_methods
 from django_htmx.http import HttpResponseClientRedirect
 
@@ -57,14 +58,24 @@ def _never_kept(response: HttpResponseBase) -> HttpResponseBase:
     return response
 
 
+def to_login(address: str) -> HttpResponse:
+    """Lead to the login, which leads back to an address; to its path only where the whole is too long for that."""
+    return redirect_to_login(_way_back(address))
+
+
+def _way_back(address: str) -> str:
+    # Of a longer one the login would take no notice, and one that is longer still cannot be led to at all.
+    found = (one for one in (address, address.partition("?")[0]) if len(iri_to_uri(one)) <= MAX_URL_LENGTH)
+    return next(found, "/")
+
+
 def _to_login(request: HttpRequest) -> HttpResponse:
     if not is_partial(request):
-        return redirect_to_login(request.get_full_path())
+        return to_login(request.get_full_path())
     # The part would be put into the page, so the browser is told to leave the page instead.
     login = resolve_url("palace:login")
-    return HttpResponseClientRedirect(
-        f"{login}?{urlencode({'next': _path_of(request.headers.get('HX-Current-URL', ''))})}"
-    )
+    back = _way_back(_path_of(request.headers.get("HX-Current-URL", "")))
+    return HttpResponseClientRedirect(f"{login}?{urlencode({'next': back})}")
 
 
 def _path_of(address: str) -> str:

@@ -139,7 +139,7 @@ def _list(request: HttpRequest, actor: Actor, desk: Desk, state: QueueState, *, 
     after = read_after(request)
     found = queue_page(actor=actor, request=state.request, after=after, size=PAGE_ROWS + 1)
     shown = found.items[:PAGE_ROWS]
-    agents = agent_names(actor)
+    agents = agent_names(actor, desk)
     behind = memories_behind(actor=actor, items=shown)
     moment = now()
     views = [item_view(one, behind=behind, agents=agents, now=moment, own=actor.kind != STAFF) for one in shown]
@@ -177,7 +177,7 @@ def _heaps(actor: Actor, desk: Desk, state: QueueState, agents: dict[UUID, str])
             label=_origin_label(origin, agents),
             items=origin.items,
             address=_origin_address(desk, origin, state),
-            chosen=state.value(origin.sort) == origin.value,
+            chosen=_asked(origin) in state.written,
         )
         for origin in queue_origins(actor=actor, request=request)
     ]
@@ -191,5 +191,12 @@ def _origin_label(origin: Origin, agents: dict[UUID, str]) -> str:
 
 def _origin_address(desk: Desk, origin: Origin, state: QueueState) -> str:
     kept = tuple((name, value) for name, value in state.written if name in ("state", "order"))
-    chosen = QueueState(state.request, (*kept, (origin.sort, origin.value)), None)
+    chosen = QueueState(state.request, (*kept, _asked(origin)), None)
     return desk.address(chosen, "review-batch")
+
+
+def _asked(origin: Origin) -> tuple[str, str]:
+    """Give how an address asks for an origin: what is masked in the list is not to stand in the link either."""
+    if origin.key is not None and masked_value(origin.label) != origin.label:
+        return "origin", str(origin.key)
+    return origin.sort, origin.value

@@ -27,6 +27,7 @@ class Desk:
         frame: gives what that template shows.
         check: raises where a form was not made for whose items these are.
         drawer: whether a memory opens beside the page.
+        masks_agents: whether personal data in the names of agents is masked.
     """
 
     app: str
@@ -35,6 +36,7 @@ class Desk:
     frame: Callable[[HttpRequest, Actor], Mapping[str, Any]]
     check: Callable[[HttpRequest, Actor], None]
     drawer: bool
+    masks_agents: bool
 
     def address(self, state: QueueState, page: str = "review", **more: str) -> str:
         """Give the address of the queue, or of its batches, in a state."""

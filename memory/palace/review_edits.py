@@ -59,7 +59,7 @@ def _edit_page(
     form: ProposalForm,
     status: int,
 ) -> HttpResponse:
-    agents, item_id = agent_names(actor), reviewed.item.pk
+    agents, item_id = agent_names(actor, desk), reviewed.item.pk
     shown = view_of(actor, reviewed, agents, revealed=False)
     reason = reason_of(request, actor, EDITED)
     context: dict[str, Any] = {

@@ -20,15 +20,16 @@ from memory.palace.errors import problem_of
 from memory.palace.privacy_view import named
 from memory.palace.review_desk import Desk
 from memory.palace.review_flash import keep_decided, recently_decided
-from memory.palace.review_state import QueueState, choices, read_state
+from memory.palace.review_state import Choice, QueueState, choices, read_state
 from memory.palace.review_view import ItemView, item_view
+from memory.privacy.masking import masked_value
 from memory.services.actors import STAFF, Actor
 from memory.services.agents import list_agents
 from memory.services.clock import now
 from memory.services.revealing import ASKED
 from memory.services.review_context import memories_behind, reveal_review, touched_by
 from memory.services.review_decisions import MOST_AT_ONCE, approve, decide_many, reject, snooze
-from memory.services.review_queue import Place, queue_item, queue_page
+from memory.services.review_queue import Place, queue_item, queue_page, source_named
 from memory.services.reviews import Reviewed, get_review
 
 SNOOZES: Final = {"day": timedelta(days=1), "week": timedelta(days=7)}
@@ -130,9 +131,10 @@ def snoozed_until(posted: Mapping[str, str]) -> datetime | str:
     return f"{date}T00:00:00Z"
 
 
-def agent_names(actor: Actor) -> dict[UUID, str]:
-    """Give the names of the owner's agents."""
-    return {agent.pk: named(agent) for agent in list_agents(actor=actor)}
+def agent_names(actor: Actor, desk: Desk) -> dict[UUID, str]:
+    """Give the names of the owner's agents, as the desk shows them."""
+    names = {agent.pk: named(agent) for agent in list_agents(actor=actor)}
+    return {pk: str(masked_value(name)) for pk, name in names.items()} if desk.masks_agents else names
 
 
 def reason_of(request: HttpRequest, actor: Actor, own: str) -> str:
@@ -213,7 +215,7 @@ def _page(
     *,
     revealed: bool = False,
 ) -> HttpResponse:
-    agents = agent_names(actor)
+    agents = agent_names(actor, desk)
     here = str(reviewed.item.pk)
     context: dict[str, Any] = {
         "item": view_of(actor, reviewed, agents, revealed=revealed),
@@ -232,10 +234,18 @@ def _empty(request: HttpRequest, actor: Actor, desk: Desk, state: QueueState) ->
     context = {
         "item": None,
         "place": None,
-        **queue_context(request, actor, state, agent_names(actor)),
+        **queue_context(request, actor, state, agent_names(actor, desk)),
         **desk.context(request, actor),
     }
     return render(request, "palace/review/page.html", context)
+
+
+def _origin(actor: Actor, state: QueueState) -> Choice | None:
+    """Give the source that the address chooses by its keyed label, as it may be shown."""
+    if state.request.source_label is None:
+        return None
+    name = source_named(actor=actor, label=state.request.source_label)
+    return Choice(state.value("origin"), str(masked_value(name)) if name else _("a source that is not there"), True)
 
 
 def queue_context(request: HttpRequest, actor: Actor, state: QueueState, agents: Mapping[UUID, str]) -> dict[str, Any]:
@@ -244,6 +254,7 @@ def queue_context(request: HttpRequest, actor: Actor, state: QueueState, agents:
         "query": state.query(),
         "choices": choices(state, agents),
         "source": state.value("source"),
+        "origin": _origin(actor, state),
         "least": state.value("from"),
         "most": state.value("to"),
         "session": state.value("session"),

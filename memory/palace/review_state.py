@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 
 PERCENT: Final = 100
 MOST_CHARACTERS: Final = 200
+MOST_LABEL: Final = 2**63 - 1
 AGES: Final[Mapping[str, tuple[StrOrPromise, int | None, int | None]]] = {
     "day": (lazy("Of the last day"), 1, None),
     "week": (lazy("Of the last week"), 7, None),
@@ -30,7 +31,7 @@ AGES: Final[Mapping[str, tuple[StrOrPromise, int | None, int | None]]] = {
     "older-month": (lazy("Older than a month"), None, 30),
 }
 """Choices of age: in words, the days within which and before which an item was opened."""
-NAMES: Final = ("state", "kind", "agent", "session", "source", "from", "to", "age", "order")
+NAMES: Final = ("state", "kind", "agent", "session", "source", "origin", "from", "to", "age", "order")
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,6 +85,7 @@ def read_state(query: QueryDict) -> QueueState:
         agent_id=_id(chosen.get("agent", "")),
         session_id=_id(chosen.get("session", "")),
         source=chosen.get("source", ""),
+        source_label=_label(chosen.get("origin", "")),
         least=_unit(chosen.get("from", "0")),
         most=_unit(chosen.get("to", "100")),
         newer_days=newer,
@@ -112,6 +114,18 @@ def _id(written: str) -> UUID | None:
         return UUID(written)
     except ValueError as error:
         raise InvalidInput(_("This address is not complete: an id in it is none."), code="id.invalid") from error
+
+
+def _label(written: str) -> int | None:
+    if not written:
+        return None
+    try:
+        label = int(written)
+    except ValueError:
+        label = MOST_LABEL + 1
+    if not -MOST_LABEL - 1 <= label <= MOST_LABEL:
+        raise InvalidInput(_("This address is not complete: an id in it is none."), code="id.invalid")
+    return label
 
 
 def _unit(written: str) -> float:

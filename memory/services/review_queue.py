@@ -12,7 +12,7 @@ from uuid import UUID
 from django.db import connection
 from django.db.models import Count, Q, QuerySet
 
-from memory.crypto.keyring import keyring
+from memory.crypto.keyring import OwnerRing, keyring
 from memory.errors import InvalidInput
 from memory.models import (
     LabelKind,
@@ -67,6 +67,7 @@ class QueueRequest:
         agent_id: drawn from what this agent stored.
         session_id: drawn from this conversation.
         source: drawn from memories of this source, or of one below it.
+        source_label: the same by the keyed label of a source, see `Origin`, for addresses that must not name it.
         least, most: the range of confidence, 0 to 1.
         newer_days: opened in the last so many days; all when None.
         older_days: opened before so many days; all when None.
@@ -78,6 +79,7 @@ class QueueRequest:
     agent_id: UUID | None = None
     session_id: UUID | None = None
     source: str = ""
+    source_label: int | None = None
     least: float = 0.0
     most: float = 1.0
     newer_days: int | None = None
@@ -113,12 +115,16 @@ class QueuePage:
 
 @dataclass(frozen=True, slots=True)
 class Origin:
-    """Where items come from: `agent`, `session` or `source`, its id or name, its label, and how many items."""
+    """Where items come from: `agent`, `session` or `source`, its id or name, its label, and how many items.
+
+    A source has its keyed label beside its name.
+    """
 
     sort: str
     value: str
     label: str | None
     items: int
+    key: int | None = None
 
 
 def _behind(answer: QueueItem | QueuePage | None, values: Mapping[str, Any]) -> list[UUID]:
@@ -198,6 +204,20 @@ def queue_origins(*, actor: Actor, request: QueueRequest) -> list[Origin]:
         return [*agents, *said, *_sources(actor, evidence)]
 
 
+def source_named(*, actor: Actor, label: int) -> str | None:
+    """Give the name of the source that has a keyed label; None where no memory has it that the actor may read."""
+    require_memory()
+    actor.require(Permission.READ)
+    with owner_scope(actor.owner_id):
+        memories = Memory.objects.filter(
+            pk__in=MemoryLabel.objects.filter(kind=LabelKind.SOURCE, label=label).values("memory_id")
+        )
+        if actor.readable is not None:
+            memories = memories.filter(scope__in=actor.readable)
+        found = opened(list(memories.order_by("pk")[:1]))
+        return _source_in(found[0], keyring().of(actor.owner_id), label) if found else None
+
+
 def queue_counts(*, actor: Actor, request: QueueRequest) -> dict[str, int]:
     """Count the items of the queue by kind; raises InvalidInput as `queue_item`."""
     with _queue(actor, request) as rows:
@@ -263,7 +283,11 @@ def _memories(actor: Actor, request: QueueRequest) -> QuerySet[Any, Any] | None:
         label = keyring().of(actor.owner_id).name(checked_prefix(request.source, field="source"))
         named = MemoryLabel.objects.filter(kind=LabelKind.SOURCE, label=label)
         memories = memories.filter(pk__in=named.values("memory_id"))
-    if request.agent_id is None and request.session_id is None and not request.source:
+    if request.source_label is not None:
+        named = MemoryLabel.objects.filter(kind=LabelKind.SOURCE, label=request.source_label)
+        memories = memories.filter(pk__in=named.values("memory_id"))
+    chosen_by = (request.agent_id, request.session_id, request.source or None, request.source_label)
+    if all(one is None for one in chosen_by):
         return None
     chosen: QuerySet[Any, Any] = memories.values("pk")
     return chosen
@@ -301,9 +325,13 @@ def _sources(actor: Actor, evidence: QuerySet[ReviewEvidence]) -> list[Origin]:
     found = []
     for hashed, items, memory_id in counted:
         memory = memories.get(memory_id)
-        segments = source_segments(memory.source or "") if memory is not None else []
-        name = next((one for one in segments if one and ring.name(one) == hashed), None)
+        name = _source_in(memory, ring, hashed) if memory is not None else None
         if name is not None:
-            found.append(Origin("source", name, name, items))
+            found.append(Origin("source", name, name, items, hashed))
     # Among as many by name: keyed hashes come in another order for each owner.
     return sorted(found, key=lambda one: (-one.items, one.value))
+
+
+def _source_in(memory: Memory, ring: OwnerRing, label: int) -> str | None:
+    """Find the source of a memory, or one above it, that has a keyed label."""
+    return next((one for one in source_segments(memory.source or "") if one and ring.name(one) == label), None)

@@ -12,6 +12,7 @@ from memory.admin import columns
 from memory.admin.rows import Column, Related, RowsAdmin, link, related
 from memory.models import Agent, Memory
 from memory.palace.presenters import label
+from memory.privacy.masking import masked_value
 from memory.services.legible import UNREADABLE, legible
 
 LIGHT = ("id", "owner_id", "visibility", "agent_id", "text", "speaker", "pii_kinds", "pii_tier")
@@ -81,7 +82,8 @@ def agents_of(rows: Sequence[Any]) -> dict[UUID, Any]:
     """Write links to the agents of rows, read in one statement."""
     wanted = {row.agent_id for row in rows if row.agent_id is not None}
     found = Agent.objects.filter(pk__in=wanted).only("id", "owner_id", "name") if wanted else ()
-    return {row.pk: link(Agent, row.pk, columns.stored(legible(row, "name") or str(_(UNREADABLE)))) for row in found}
+    names = {row.pk: masked_value(legible(row, "name") or str(_(UNREADABLE))) for row in found}
+    return {pk: link(Agent, pk, columns.stored(name)) for pk, name in names.items()}
 
 
 def memory_rows(title: Any, rows: Iterable[Memory]) -> Related:

@@ -25,5 +25,6 @@ ADMIN: Final = Desk(
     frame=_frame,
     check=require_same,
     drawer=False,
+    masks_agents=True,
 )
 review_addresses: Final = addresses(ADMIN, staff_page)

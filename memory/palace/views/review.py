@@ -24,7 +24,13 @@ def _own(request: HttpRequest, actor: Actor) -> None:
 
 
 PALACE: Final = Desk(
-    app="palace", memory="palace:memory", layout="palace/page.html", frame=surroundings, check=_own, drawer=True
+    app="palace",
+    memory="palace:memory",
+    layout="palace/page.html",
+    frame=surroundings,
+    check=_own,
+    drawer=True,
+    masks_agents=False,
 )
 
 

@@ -137,29 +137,6 @@ def test_every_list_and_every_page_of_a_row_is_drawn(staff: Client, boss: Actor,
         assert staff.get(reverse(f"{name}_changelist"), {"q": str(row.pk)}).status_code == 200, name
 
 
-ODD: tuple[dict[str, str], ...] = (
-    {"q": "x" * 2000},
-    {"q": "\0"},
-    {"p": "99999"},
-    {"p": "x"},
-    {"agent": "nobody"},
-    {"status__exact": "\0"},
-    {"created_at__gte": "yesterday"},
-    {"o": "1.2"},
-    {"all": ""},
-)
-
-
-@pytest.mark.parametrize("query", ODD)
-def test_odd_questions_to_a_list_are_answered(staff: Client, query: dict[str, str]) -> None:
-    assert staff.get(reverse("admin:memory_memory_changelist"), query).status_code in (200, 302)
-
-
-@pytest.mark.parametrize("query", [{"text__startswith": "A"}, {"owner": "x"}, {"session__label": "x"}])
-def test_a_list_is_filtered_by_what_it_offers_only(staff: Client, query: dict[str, str]) -> None:
-    assert staff.get(reverse("admin:memory_memory_changelist"), query).status_code == 400
-
-
 def test_memories_are_found_by_id_hash_and_words(staff: Client, boss: Actor) -> None:
     one = remember(actor=boss, draft=Draft(text="The heron nests by the weir.")).memory_id
     remember(actor=boss, draft=Draft(text="The otter sleeps in the reeds."))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from datetime import datetime
 from typing import Any
 from uuid import UUID
@@ -342,3 +342,29 @@ def test_what_cannot_be_edited_says_so(staff: Client, boss: Actor, kind: ReviewK
     item = opened(boss, kind, both if kind == ReviewKind.CONTRADICTION else merge)
     answer = staff.get(at("edit", item.pk), follow=True).content.decode()
     assert "There is nothing in it that can be changed" in answer
+
+
+def test_agents_and_sources_stand_masked_in_lists_and_links(
+    staff: Client, alice: Actor, make_agent: Callable[..., Any]
+) -> None:
+    agent, _ = make_agent(alice, "gina.agent@example.com")
+    told = remember(actor=agent, draft=Draft(text="Lamps are old.", source="user:frank.src@example.com/chat")).memory_id
+    assert isinstance(told, UUID)
+    opened(alice, payload=fact("Lamps are old."), evidence=[(told, "")])
+    opened(alice, payload=fact("Boats are blue."))
+    choose(staff, alice)
+    batch = staff.get(at("batch"))
+    links = {heap.label: heap.address for heap in batch.context["heaps"] if heap.sort == "source"}
+    assert set(links) == {"user:[EMAIL]", "user:[EMAIL]/chat"}
+    link = links["user:[EMAIL]"]
+    pages = [batch, staff.get(at()), staff.get(link), staff.get(link.replace("batch/", ""))]
+    pages += [staff.get(reverse(f"admin:memory_{name}_changelist")) for name in ("memory", "agent", "agentkey")]
+    for page in pages:
+        html = page.content.decode()
+        assert "gina.agent" not in html
+        assert "frank.src" not in html
+        assert "[EMAIL]" in html
+    found = pages[2].content.decode()
+    assert "1 item<" in found
+    assert "selected>user:[EMAIL]</option>" in found
+    assert [heap.label for heap in pages[2].context["heaps"] if heap.chosen] == ["user:[EMAIL]"]
