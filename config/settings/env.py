@@ -46,6 +46,8 @@ class Environment:
         self._values = os.environ if values is None else values
         self._section = "General"
         self.declarations: dict[str, Declaration] = {}
+        self.read: dict[str, Any] = {}
+        """What was read for each name, secrets left out."""
 
     def section(self, title: str) -> None:
         """Begin a section of the reference page; later declarations belong to it."""
@@ -60,7 +62,7 @@ class Environment:
         self._declare(name, "text", default, meaning, secret=secret, seeds=seeds)
         value = self._values.get(name)
         if not secret:
-            return default if value is None else value
+            return self._kept(name, default if value is None else value)
         path = self._values.get(f"{name}_FILE")
         if path is None:
             return default if value is None else value
@@ -110,7 +112,7 @@ class Environment:
     def words(self, name: str, default: str = "", *, meaning: str, **seeds: str) -> list[str]:
         """Read a list of words separated by commas."""
         self._declare(name, "comma-separated list", default, meaning, seeds=seeds)
-        return [word.strip() for word in self._values.get(name, default).split(",") if word.strip()]
+        return self._kept(name, [word.strip() for word in self._values.get(name, default).split(",") if word.strip()])
 
     def mapping(self, name: str, *, meaning: str, **seeds: str) -> dict[str, Any]:
         """Read a JSON object; empty when left out."""
@@ -135,7 +137,7 @@ class Environment:
         self._declare(name, "path", shown, meaning)
         value = self._values.get(name, "").strip()
         try:
-            return Path(value).expanduser().resolve() if value else default
+            return self._kept(name, Path(value).expanduser().resolve() if value else default)
         except (OSError, RuntimeError, ValueError) as error:
             raise SettingError(f"{name} cannot be used: not a path that can be followed.") from error
 
@@ -146,11 +148,15 @@ class Environment:
         self._declare(name, kind, shown, meaning, seeds=seeds)
         value = self._values.get(name)
         if value is None:
-            return default
+            return self._kept(name, default)
         try:
-            return parse(value)
+            return self._kept(name, parse(value))
         except ValueError as error:
             raise SettingError(f"{name} cannot be used: {error}.") from error
+
+    def _kept(self, name: str, value: T) -> T:
+        self.read[name] = value
+        return value
 
     def _declare(
         self,

@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 from typing import Any, Final
 
-from django.conf import settings as chosen
 from django.contrib import messages
 from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
 from django.utils.translation import gettext as _
@@ -69,7 +68,4 @@ def settings(request: HttpRequest, actor: Any) -> HttpResponse:
 def _value(name: str, secret: bool) -> Any:
     if secret:
         return _("secret, never shown")
-    value = getattr(chosen, name, None)
-    if value is None:
-        return columns.NOTHING
-    return columns.shortened(_CREDENTIALS.sub("", columns.plain(value)), MOST_CHARACTERS)
+    return columns.shortened(_CREDENTIALS.sub("", columns.plain(env.read[name])), MOST_CHARACTERS)

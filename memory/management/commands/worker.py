@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 import signal
 import time
+from threading import Thread
 from types import FrameType
 from typing import Any, Final
 
@@ -27,6 +28,8 @@ logger = logging.getLogger(__name__)
 INTERVAL: Final = 1.0
 # After an error of the database: it may be restarting.
 PAUSE: Final = 5.0
+# A signal does not cut a sleep short.
+STEP: Final = 0.2
 
 
 class Command(BaseCommand):
@@ -42,36 +45,50 @@ class Command(BaseCommand):
         from django_q.cluster import Cluster
 
         cluster = Cluster()
-        stopping = _note_signals(cluster)
+        stopping = _note_signals()
         # The workers are forked: no connection may be open before, and none may be a pool's.
         connections.close_all()
-        cluster.start()
-        _keep_waking(cluster)
+        try:
+            cluster.start()
+        except RuntimeError:
+            # What guards the workers was ended before it had begun.
+            if not stopping:
+                raise
+        _keep_waking(cluster, stopping)
         if not stopping:
             raise CommandError("The workers ended by themselves; the lines above should say why.")
+        _stop(cluster)
 
 
-def _note_signals(cluster: Any) -> list[int]:
+def _note_signals() -> list[int]:
+    """Note signals instead of the queue's own handler, which waits in the middle of whatever was being done."""
     received: list[int] = []
 
     def on_signal(number: int, frame: FrameType | None) -> None:
         received.append(number)
-        cluster.sig_handler(number, frame)
 
     signal.signal(signal.SIGTERM, on_signal)
     signal.signal(signal.SIGINT, on_signal)
     return received
 
 
-def _keep_waking(cluster: Any) -> None:
-    """Look for due work until the cluster ends; the database may be away for a while."""
+def _stop(cluster: Any) -> None:
+    """Let the workers finish what they are at, and wait for their end."""
+    # What guards the workers gets the signal too where a whole group of processes is ended. Ended while it waits for
+    # this event, it never says that it has woken, and whoever sets the event waits for that for ever.
+    Thread(target=cluster.stop_event.set, daemon=True).start()
+    cluster.sentinel.join()
+
+
+def _keep_waking(cluster: Any, stopping: list[int]) -> None:
+    """Look for due work until a signal comes or the cluster ends; the database may be away for a while."""
     wakers = (
         Waker(),
         Waker(is_due=purge_is_due, task=RUN_PURGES),
         Waker(is_due=consolidation_is_due, task=CONSOLIDATE_DUE),
     )
     greeted = False
-    while cluster.sentinel.is_alive():
+    while not stopping and cluster.sentinel.is_alive():
         pause = INTERVAL
         try:
             close_old_connections()
@@ -85,5 +102,11 @@ def _keep_waking(cluster: Any) -> None:
         except DatabaseError as error:
             logger.warning("the database does not answer (%s), trying again", type(error).__name__)
             pause = PAUSE
-        time.sleep(pause)
+        _rest(pause, stopping)
     connections.close_all()
+
+
+def _rest(seconds: float, stopping: list[int]) -> None:
+    until = time.monotonic() + seconds
+    while not stopping and time.monotonic() < until:
+        time.sleep(STEP)

@@ -10,6 +10,7 @@ from django.test import Client
 from django.urls import reverse
 from django_q.models import OrmQ, Task
 
+from config.settings.chosen import env
 from memory.crypto.keyring import keyring
 from memory.models import (
     ConsolidationRun,
@@ -127,6 +128,20 @@ def test_no_secret_stands_in_the_settings(staff: Client, settings: Any) -> None:
     assert "secret, never shown" in html
     assert settings.SECRET_KEY not in html
     assert settings.QUEUE_SIGNING_KEY not in html
+
+
+def test_every_setting_with_a_value_shows_it(staff: Client, settings: Any) -> None:
+    html = staff.get(reverse("loci-admin:settings")).content.decode()
+    shown = dict(re.findall(r"<dt><code>([A-Z_]+)</code> <span>([^<]*)</span>", html))
+    assert set(shown) == set(env.declarations)
+    with_value = {one.name for one in env.declarations.values() if one.default not in ("", "{}") and not one.secret}
+    assert {name for name in with_value if shown[name] == "–"} == set()
+    assert shown["LOCI_DATA_DIR"] == str(settings.DATA_DIRECTORY)
+    assert shown["LOCI_RATE_WRITE"] == settings.RATE_WRITE
+    assert shown["LOCI_LOG_LEVEL"] == settings.LOG_LEVEL
+    assert shown["LOCI_DEBUG"] == "no"
+    assert shown["LLM_BASE_URL"] == "–"
+    assert {shown[one.name] for one in env.declarations.values() if one.secret} == {"secret, never shown"}
 
 
 def _change(client: Client, name: str, act: str, password: str = PASSWORD) -> Any:

@@ -23,7 +23,21 @@ def test_defaults_and_values() -> None:
     assert env.mapping("G", meaning="") == {"x": 1}
     assert env.integer("H", 3, meaning="") == 3
     assert env.boolean("I", True, meaning="") is True
-    assert set(env.declarations) == set("ABCDEFGHI")
+    assert env.path("J", Path("/srv"), shown="", meaning="") == Path("/srv")
+    assert env.string("K", "hidden", meaning="", secret=True) == "hidden"
+    assert set(env.declarations) == set("ABCDEFGHIJK")
+    assert env.read == {
+        "A": "text",
+        "B": True,
+        "C": 7,
+        "D": 0.5,
+        "E": "two",
+        "F": ["a", "b", "c"],
+        "G": {"x": 1},
+        "H": 3,
+        "I": True,
+        "J": Path("/srv"),
+    }
 
 
 @pytest.mark.parametrize(
