@@ -91,7 +91,7 @@ def _pieces(actor: Actor, form: str) -> Iterator[str]:
 def _told_apart(labels: Mapping[UUID, str]) -> dict[UUID, str]:
     """Number conversations of one name, as two agents may have them: an import would take them as one."""
     names: dict[UUID, str] = {}
-    borne, given = set(labels.values()), set()
+    borne, given = set(labels.values()), set[str]()
     for session_id, label in labels.items():
         name, number = label, 1
         while name in (given if number == 1 else borne):

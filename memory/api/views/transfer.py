@@ -62,9 +62,9 @@ class ImportView(LociView):
 
     @idempotent
     def post(self, request: Request) -> Response:
-        """Store the memories of an export, and the graph where it has one. What is here already counts as
-        existing, so importing twice adds nothing; a bad item is reported and the others are stored; when every item is bad the answer is 422
-        `batch.nothing_stored`.
+        """Store the memories of an export, and the graph where it has one. What is here already counts as existing, so
+        that importing twice adds nothing; a bad item is reported and the others are stored; when every item is bad the
+        answer is 422 `batch.nothing_stored`.
         """
         imported = import_document(actor=self.actor, document=request.data, scope=self.query.get("scope", UNSET))
         taken = imported.created + imported.existing + imported.skipped + sum(imported.skills.values())

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
@@ -31,6 +32,7 @@ from memory.services.graph.merging import MOST_NAMES
 from memory.services.graph.writing import checked_name
 
 MOST_COUNT: Final = 2_000_000_000
+_UUID: Final = re.compile(r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}")
 KEEP_COUNTS: Final = """
     UPDATE memory_entity e
     SET mention_count = coalesce(u.mentions, e.mention_count), stated = u.stated, first_seen = u.first,
@@ -81,6 +83,9 @@ def take_entities(under_way: Import, items: Mapping[int, Mapping[str, Any]]) -> 
     """
     ring = keyring().of(under_way.actor.owner_id)
     plain = {index: one for index, item in items.items() if (one := _plain(under_way, item, ring)) is not None}
+    same = _same_elsewhere(under_way, plain)
+    items = {index: item for index, item in items.items() if index not in same}
+    plain = {index: one for index, one in plain.items() if index not in same}
     shared = Counter(key for one in plain.values() for key in one.keys)
     # What cannot be used may bear a name too, and fails; what can be used but is not plain may not.
     alone = {index: one for index, one in plain.items() if max(shared[key] for key in one.keys) == 1}
@@ -92,6 +97,7 @@ def take_entities(under_way: Import, items: Mapping[int, Mapping[str, Any]]) -> 
     settled = {index: known[index] for index in known if all(key in bearers for key in alone[index].keys)}
     made = _make(under_way, fresh)
     taken = settled | made
+    under_way.entities.update({str(entity_id): entity_id for entity_id in same.values()})
     for index, entity_id in taken.items():
         if isinstance(items[index].get("id"), str):
             under_way.entities[items[index]["id"]] = entity_id
@@ -99,7 +105,7 @@ def take_entities(under_way: Import, items: Mapping[int, Mapping[str, Any]]) -> 
     if spoken:
         mention(spoken)
     _keep_counts({entity_id: fresh[index].counts for index, entity_id in made.items()})
-    return {index: CREATED if index in made else EXISTING for index in taken}
+    return {index: CREATED if index in made else EXISTING for index in taken | same}
 
 
 def _plain(under_way: Import, item: Mapping[str, Any], ring: OwnerRing) -> _Plain | None:
@@ -139,6 +145,15 @@ def _bearers(under_way: Import, hashes: set[int]) -> dict[tuple[str, int], UUID]
         kind__in=[NameKind.CANONICAL, NameKind.ALIAS], name__in=sorted(hashes), scope=under_way.target.scope
     )
     return {(type_, hashed): entity_id for type_, hashed, entity_id in rows.values_list("type", "name", "entity_id")}
+
+
+def _same_elsewhere(under_way: Import, plain: Mapping[int, _Plain]) -> dict[int, UUID]:
+    """Find the entities of other scopes that items are, by their ids, types and names."""
+    ids = {str(one.item.get("id")): index for index, one in plain.items()}
+    asked = [UUID(known) for known in ids if _UUID.fullmatch(known)]
+    names = under_way.elsewhere(EntityName.objects.filter(kind=NameKind.CANONICAL, entity_id__in=asked))
+    found = {ids[str(pk)]: (pk, (type_, name)) for pk, type_, name in names.values_list("entity_id", "type", "name")}
+    return {index: pk for index, (pk, key) in found.items() if key == _own(plain[index])}
 
 
 def _make(under_way: Import, fresh: Mapping[int, _Plain]) -> dict[int, UUID]:

@@ -46,6 +46,9 @@ def take_relations(under_way: Import, items: Mapping[int, Mapping[str, Any]]) ->
         except LociError:
             # Told by the one that takes it by itself.
             continue
+    for index in _same_elsewhere(under_way, {index: row for index, (row, _) in rows.items()}):
+        outcomes[index] = EXISTING
+        del rows[index]
     standing = _standing(under_way, [row for row, _ in rows.values()])
     new = [row for row, _ in rows.values() if _key(row) not in standing]
     rivals = _rivals(under_way, [row for row in new if _open(row)])
@@ -109,6 +112,13 @@ def _standing(under_way: Import, rows: Sequence[Relation]) -> dict[Key, Relation
         target_id__in={row.target_id for row in rows},
     )
     return {_key(row): row for row in there.order_by("-pk")}
+
+
+def _same_elsewhere(under_way: Import, rows: Mapping[int, Relation]) -> list[int]:
+    """List the items that stand in another scope, recorded at the same moment: with all that speaks for them."""
+    there = under_way.elsewhere(Relation.objects.filter(recorded_at__in={row.recorded_at for row in rows.values()}))
+    known = {(_key(row), row.recorded_at) for row in there}
+    return [index for index, row in rows.items() if (_key(row), row.recorded_at) in known]
 
 
 def _give_all(under_way: Import, told: Sequence[tuple[Relation, list[Told]]]) -> None:

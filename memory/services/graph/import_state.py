@@ -8,6 +8,8 @@ from datetime import datetime
 from typing import Any, Final
 from uuid import UUID
 
+from django.db.models import QuerySet
+
 from memory.errors import InvalidInput
 from memory.services.actors import Actor, Target
 from memory.text import limits
@@ -44,6 +46,13 @@ class Import:
     def entity(self, value: Any) -> UUID | None:
         """Give the entity that an id of the document stands for."""
         return self.entities.get(value) if isinstance(value, str) else None
+
+    def elsewhere(self, rows: QuerySet[Any]) -> QuerySet[Any]:
+        """Narrow rows to those of other scopes that the importer may read: of an export of the same owner, all stand in
+        the scopes that they had.
+        """
+        found = rows.exclude(scope=self.target.scope)
+        return found if self.actor.readable is None else found.filter(scope__in=self.actor.readable)
 
     def known_since(self, value: Any, name: str) -> datetime:
         """Read a moment of belief, which cannot lie ahead."""

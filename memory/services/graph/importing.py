@@ -7,7 +7,9 @@ from typing import Any, Final
 from uuid import UUID
 
 from django.db import transaction
+from django.db.models import QuerySet
 
+from memory.crypto.keyring import keyring
 from memory.errors import InvalidInput, LociError, TooLarge
 from memory.models import CausalLink, MemoryEdge, TemporalEvent
 from memory.services.actors import Actor, write_target, written_scope
@@ -17,7 +19,9 @@ from memory.services.graph.happenings import add_causal_link, merge_temporal_eve
 from memory.services.graph.import_entities import take_entities, take_entity
 from memory.services.graph.import_relations import take_relation, take_relations
 from memory.services.graph.import_state import CREATED, EXISTING, SKIPPED, Import, ImportedGraph
-from memory.services.graph.writing import Reference, change_graph
+from memory.services.graph.recording import cause_hash, event_hash
+from memory.services.graph.writing import Reference, change_graph, cut_text
+from memory.text import limits
 
 PARTS: Final = ("entities", "relations", "events", "causes", "edges")
 MOST_ITEMS: Final = 20_000
@@ -109,7 +113,22 @@ def _speaking(under_way: Import, item: Mapping[str, Any]) -> list[UUID | None]:
     return list(dict.fromkeys(memory_id for memory_id, _ in under_way.evidence(item))) or [None]
 
 
+def _stands_elsewhere(under_way: Import, item: Mapping[str, Any], rows: QuerySet[Any]) -> bool:
+    """Tell whether one of some rows alike stands in another scope, recorded at the moment of an item."""
+    if item.get("recorded_at") is None:
+        return False
+    recorded = under_way.known_since(item["recorded_at"], "recorded_at")
+    return under_way.elsewhere(rows.filter(recorded_at=recorded)).exists()
+
+
 def _event(under_way: Import, item: Mapping[str, Any]) -> str:
+    text = cut_text(item.get("text"), field="text")
+    happened = limits.checked_moment(item.get("occurred_at"), field="occurred_at")
+    alike = TemporalEvent.objects.filter(
+        text_hash=event_hash(keyring().of(under_way.actor.owner_id), text), occurred_at=happened
+    )
+    if _stands_elsewhere(under_way, item, alike):
+        return EXISTING
     listed = item.get("participants")
     took_part = [one for one in map(under_way.entity, listed if isinstance(listed, list) else ()) if one is not None]
     outcome = EXISTING
@@ -130,6 +149,10 @@ def _event(under_way: Import, item: Mapping[str, Any]) -> str:
 
 
 def _cause(under_way: Import, item: Mapping[str, Any]) -> str:
+    texts = [cut_text(item.get(name), field=name) for name in ("cause", "effect")]
+    alike = CausalLink.objects.filter(text_hash=cause_hash(keyring().of(under_way.actor.owner_id), *texts))
+    if _stands_elsewhere(under_way, item, alike):
+        return EXISTING
     about = {
         name: Reference(entity_id=entity_id)
         for name in ("cause_entity", "effect_entity")

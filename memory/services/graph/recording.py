@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from uuid import UUID
 
-from memory.crypto.keyring import keyring
+from memory.crypto.keyring import OwnerRing, keyring
 from memory.ids import new_id
 from memory.models import CausalLink, EventParticipant, Memory, TemporalEvent, current_owner
 from memory.services.actors import Target
@@ -36,6 +36,16 @@ class Causing:
     memory: Memory | None = None
 
 
+def event_hash(ring: OwnerRing, text: str) -> bytes:
+    """Hash what an event says."""
+    return ring.digest(f"event {text}")
+
+
+def cause_hash(ring: OwnerRing, cause: str, effect: str) -> bytes:
+    """Hash a cause with its effect; NUL can stand in neither text, so that no two pairs are alike."""
+    return ring.digest(f"cause {cause}\0{effect}")
+
+
 def record_events(told: Sequence[Happening], *, target: Target, moment: datetime) -> list[tuple[TemporalEvent, bool]]:
     """Add events, or participants and reasons to those that are there: the same moment and text in the same scope.
 
@@ -45,7 +55,7 @@ def record_events(told: Sequence[Happening], *, target: Target, moment: datetime
         The row of each, in order, and whether it is new; of the same event told twice here the first is.
     """
     ring = keyring().of(current_owner())
-    digests = [ring.digest(f"event {one.text}") for one in told]
+    digests = [event_hash(ring, one.text) for one in told]
     rows = TemporalEvent.objects.filter(scope=target.scope, text_hash__in=sorted(set(digests)))
     known = {(bytes(row.text_hash), row.occurred_at): row for row in rows}
     found: list[tuple[TemporalEvent, bool]] = []
@@ -88,8 +98,7 @@ def record_causes(told: Sequence[Causing], *, target: Target, moment: datetime) 
         The row of each, in order, and whether it is new.
     """
     ring = keyring().of(current_owner())
-    # NUL can stand in neither text, so that no two pairs are alike.
-    digests = [ring.digest(f"cause {one.cause}\0{one.effect}") for one in told]
+    digests = [cause_hash(ring, one.cause, one.effect) for one in told]
     rows = CausalLink.objects.filter(scope=target.scope, text_hash__in=sorted(set(digests)))
     known = {bytes(row.text_hash): row for row in rows}
     found: list[tuple[CausalLink, bool]] = []

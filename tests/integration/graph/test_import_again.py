@@ -11,13 +11,26 @@ from uuid import UUID
 
 import pytest
 
-from memory.models import Memory, MemoryEdge, MemorySource, Session, Status, owner_scope
+from memory.models import (
+    CausalLink,
+    Entity,
+    GraphEvidence,
+    Memory,
+    MemoryEdge,
+    MemorySource,
+    Relation,
+    Session,
+    Status,
+    TemporalEvent,
+    owner_scope,
+)
 from memory.services import importing
 from memory.services.actors import Actor
 from memory.services.changes import change_memory
 from memory.services.drafts import Draft
 from memory.services.exporting import export_stream
 from memory.services.graph.edges import link_memories
+from memory.services.graph.happenings import add_causal_link, merge_temporal_event
 from memory.services.importing import Imported, import_document
 from memory.services.retirement import archive_memory
 from memory.services.superseding import Successor, supersede_contradicted
@@ -43,6 +56,10 @@ def held(actor: Actor) -> dict[str, Any]:
             "memories": Counter((row.text, row.kind, row.status) for row in Memory.objects.all()),
             "sessions": Counter(row.label for row in Session.objects.all()),
             "edges": MemoryEdge.objects.count(),
+            "entities": Counter((row.name, row.scope) for row in Entity.objects.all()),
+            "relations": Counter((row.label, row.scope) for row in Relation.objects.all()),
+            "events": TemporalEvent.objects.count() + CausalLink.objects.count(),
+            "reasons": GraphEvidence.objects.count(),
         }
 
 
@@ -80,6 +97,12 @@ def alice_with_two(alice: Actor, make_agent: Callable[..., tuple[Actor, str]], t
         )
     entity(alice, "Al", memory_id=first[0])
     entity(alice, "Porto", "concept", memory_id=fact)
+    for place in ("Gym", "Track"):
+        entity(coach, place, "concept", scope="agent", memory_id=diary)
+    relate(coach, "Gym", "near", "Track", scope="agent", memory_id=diary, evidence="is tired")
+    relate(coach, "Gym", "bores", "Al", scope="agent", memory_id=diary)
+    merge_temporal_event(actor=coach, text="Al slept", occurred_at="2024-01-01", scope="agent", memory_id=diary)
+    add_causal_link(actor=coach, cause="ten miles", effect="tiredness", scope="agent", memory_id=diary)
     relate(alice, "Al", "lives_in", "Porto", memory_id=first[0], evidence="lives in Porto")
     for source, target in (
         (fact, first[0]),
