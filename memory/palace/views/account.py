@@ -12,7 +12,7 @@ class Login(LoginView):
     template_name = "palace/login.html"
     redirect_authenticated_user = True
 
-    def get_redirect_url(self) -> str:
+    def get_redirect_url(self) -> str:  # type: ignore[override]  # the stubs are those of a later Django
         """Give the page that `next` names; none for what is no whole address, and for the login, which leads on itself.
 
         Django takes the latter for a loop and fails.
