@@ -218,7 +218,7 @@ class RowsAdmin(ModelAdmin):  # type: ignore[type-arg]
                 for row in cl.result_list
             ]
             if self.owned:
-                record_rows(actor=actor, count=len(lines), at=now())
+                record_rows(actor=actor, count=len(lines), at=now(), searched=bool(cl.query))
             # The choices of some filters are read from the rows, as late as they are listed.
             context = {**self._frame(request), **_list_context(self, cl, lines)}
         return render(request, "admin/rows/list.html", context)

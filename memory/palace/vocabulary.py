@@ -200,6 +200,7 @@ WORDS: Final = frozenset(
         gettext_noop("review"),
         gettext_noop("reviews"),
         gettext_noop("row"),
+        gettext_noop("row search"),
         gettext_noop("rows"),
         gettext_noop("sessions"),
         gettext_noop("settings"),

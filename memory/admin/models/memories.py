@@ -81,7 +81,10 @@ class MemoryAdmin(RowsAdmin):
     id_columns = ("pk", "session_id", "agent_id")
     digest_column = "content_hash"
     search = staticmethod(by_words)
-    search_help = _("An id of a memory, conversation or agent, a content hash, or whole words of live memories.")
+    search_help = _(
+        "An id of a memory, conversation or agent, a content hash, or whole words of live memories, masked ones too. "
+        "When you look at another owner, each search stands in that owner's access log."
+    )
     read_as = "memory"
     row_actions = (
         RowAction(

@@ -15,10 +15,17 @@ def record_look(*, actor: Actor, at: datetime) -> None:
     record(actor=actor.label, verb="look", object_kind="owner", at=at)
 
 
-def record_rows(*, actor: Actor, count: int, at: datetime) -> None:
-    """Record within the owner's scope that a list of rows was shown; a person's own are not recorded."""
-    if count and is_recorded(actor):
-        record_read(actor=actor, sort="rows", count=count, at=at)
+def record_rows(*, actor: Actor, count: int, at: datetime, searched: bool = False) -> None:
+    """Record within the owner's scope that a list of rows was shown; a person's own are not recorded.
+
+    Args:
+        actor: who looks.
+        count: how many rows.
+        at: when.
+        searched: whether the list was searched, which is recorded whatever it found: nothing is an answer too.
+    """
+    if (count or searched) and is_recorded(actor):
+        record_read(actor=actor, sort="row_search" if searched else "rows", count=count, at=at)
 
 
 def record_row(*, actor: Actor, object_id: UUID | None, at: datetime, sort: str = "") -> None:

@@ -117,6 +117,7 @@ READS: Final = frozenset(
         "review",
         "reviews",
         "row",
+        "row_search",
         "rows",
         "session",
         "sessions",

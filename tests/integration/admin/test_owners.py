@@ -73,6 +73,21 @@ def test_the_owner_reads_in_the_access_log_that_and_what_staff_looked_at(
     assert acts(boss, "look") == []
 
 
+def test_each_search_of_staff_stands_in_the_owners_access_log(staff: Client, boss: Actor, alice: Actor) -> None:
+    remember(actor=alice, draft=Draft(text="Write to anna.silva@example.org for invoices."))
+    choose(staff, alice)
+    page = reverse("admin:memory_memory_changelist")
+    found = staff.get(page, {"q": "invoices"}).content.decode()
+    assert "[EMAIL]" in found
+    assert "masked ones too" in found
+    assert "There is nothing here." in staff.get(page, {"q": "zebra"}).content.decode()
+    searches = [event for event in acts(alice, "read") if event.object_kind == "row_search"]
+    assert [(event.actor, event.count) for event in searches] == [(pseudonym(boss), 1), (pseudonym(boss), 0)]
+    log = client_of(alice).get(reverse("palace:access-log")).content.decode()
+    assert log.count("row search") >= 2
+    assert "zebra" not in log
+
+
 def test_what_staff_reads_of_the_own_owner_is_not_recorded(staff: Client, boss: Actor) -> None:
     remember(actor=boss, draft=Draft(text="The boss keeps goats."))
     staff.get(reverse("admin:memory_memory_changelist"))
