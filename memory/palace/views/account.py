@@ -12,15 +12,15 @@ class Login(LoginView):
     template_name = "palace/login.html"
     redirect_authenticated_user = True
 
-    def get_redirect_url(self) -> str:  # type: ignore[override]  # the stubs are those of a later Django
-        """Give the page that `next` names; none for what is no whole address, and for the login, which leads on itself.
+    def get_success_url(self) -> str:
+        """Give the page that `next` names; the usual one for what is no whole address, and for the login itself.
 
         Django takes the latter for a loop and fails.
         """
-        wanted = super().get_redirect_url()
-        if not wanted.startswith("/") or wanted.partition("?")[0] == reverse("palace:login"):
-            return ""
-        return wanted
+        wanted = self.get_redirect_url()
+        if wanted.startswith("/") and wanted.partition("?")[0] != reverse("palace:login"):
+            return wanted
+        return self.get_default_redirect_url()
 
 
 class Logout(LogoutView):
