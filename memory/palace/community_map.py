@@ -21,6 +21,8 @@ MORE_RADIUS: Final = 64.0
 GAP: Final = 26.0
 MOST_THICK: Final = 12.0
 SHORT: Final = 22
+LETTER: Final = 12.5
+"""How wide a letter below a disc is at most, which is on a narrow screen."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,8 +91,10 @@ def community_map(communities: Sequence[CommunityView], bridges: Sequence[Bridge
         _road(one, names, middles[place[one.first]].tolist(), middles[place[one.second]].tolist(), heaviest)
         for one in joined
     ]
-    low = (middles - radii[:, None]).min(axis=0) - GAP
-    high = (middles + radii[:, None]).max(axis=0) + GAP
+    words = np.array([len(one.short) for one in drawn]) * LETTER / 2
+    reach = np.stack([np.maximum(radii, words), radii], axis=1)
+    low = (middles - reach).min(axis=0) - GAP
+    high = (middles + reach).max(axis=0) + GAP
     box = " ".join(_at(float(value)) for value in (*low, *(high - low)))
     return CommunityMap(box, drawn, roads)
 
