@@ -154,7 +154,7 @@ def _open_pages() -> None:
 
         return last_days(actor)
 
-    add_panel(Panel(_("Telemetry, 30 days"), last_days, "telemetry-admin:coverage"))
+    add_panel(Panel(_("Telemetry, 30 days"), last_days, "telemetry-admin:coverage", "telemetry-admin:front"))
 
 
 def _let_watch() -> None:

@@ -9,6 +9,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
+import hypothesis
 import psycopg
 import pytest
 from django.core.cache import caches
@@ -31,6 +32,10 @@ from telemetry.services.recalls.experiments import running
 from telemetry.services.score_card import forget_score_cards
 from tests.environment import HOME
 from tests.gatherers import written_when_asked
+
+# No test depends on how fast a machine is, and Hypothesis watches the time unless it is told not to.
+hypothesis.settings.register_profile("unhurried", deadline=None)
+hypothesis.settings.load_profile("unhurried")
 
 # Tests lose nothing when the machine dies.
 FAST = {"fsync": "off", "synchronous_commit": "off", "full_page_writes": "off", "max_connections": "80"}

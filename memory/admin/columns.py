@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime
+from decimal import Decimal
 from typing import Any, Final
 from uuid import UUID
 
@@ -21,7 +22,7 @@ from memory.errors import KeysUnavailable
 from memory.models import Memory
 from memory.palace.covering import cover, coverer, former_text
 from memory.palace.dates import moment
-from memory.palace.numbers import local
+from memory.palace.numbers import local, whole
 from memory.palace.presenters import label, reason_words
 from memory.palace.vocabulary import WORDS
 from memory.privacy.masking import masked_value
@@ -106,6 +107,8 @@ def plain(value: Any) -> str:
         return NOTHING
     if isinstance(value, bool):
         return _("yes") if value else _("no")
+    if isinstance(value, Decimal):
+        return local(f"{value.normalize():f}")
     if isinstance(value, Mapping):
         return ", ".join(f"{name}: {plain(inner)}" for name, inner in value.items()) or NOTHING
     if isinstance(value, str):
@@ -115,6 +118,11 @@ def plain(value: Any) -> str:
     if isinstance(value, Sequence):
         return ", ".join(plain(inner) for inner in value) or NOTHING
     return str(value)
+
+
+def amount(value: Any) -> str:
+    """Write a number of things as the language of the page does; of a value that is none as any other."""
+    return whole(value) if isinstance(value, int) and not isinstance(value, bool) else plain(value)
 
 
 def shown(row: models.Model, field: models.Field[Any, Any]) -> SafeString | str:

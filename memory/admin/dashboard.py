@@ -72,7 +72,10 @@ def dashboard(actor: Actor, *, everything: bool) -> dict[str, Any]:
             for space in EmbeddingSpace.objects.order_by("-pk")
         ],
         "keys": _keys(actor),
-        "panels": [(panel.label, panel.read(actor), reverse(panel.page)) for panel in panels()],
+        "panels": [
+            (panel.label, panel.read(actor), reverse(panel.page), reverse(panel.part) if panel.part else "")
+            for panel in panels()
+        ],
     }
 
 

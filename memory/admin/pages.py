@@ -32,11 +32,13 @@ class Panel:
         label: its heading.
         read: gives names and values; nothing that anybody has said.
         page: the name of the address that shows more.
+        part: the name of an address whose answer stands below the numbers, asked for once the page is there.
     """
 
     label: Any
     read: Callable[[Actor], Sequence[tuple[Any, Any]]]
     page: str
+    part: str = ""
 
 
 _pages: Final[list[AdminPage]] = []

@@ -28,6 +28,7 @@ from memory.admin.row_actions import RowAction, act, chosen_ids
 from memory.errors import InvalidInput, NotFound
 from memory.models import AuditEvent, Memory, User, owner_scope
 from memory.palace.dates import moment
+from memory.palace.numbers import whole
 from memory.palace.presenters import label, object_word
 from memory.services.actors import Actor
 from memory.services.audit.readers import note_reads
@@ -251,7 +252,7 @@ class RowsAdmin(ModelAdmin):  # type: ignore[type-arg]
                 "kind": object_word(event.object_kind),
                 "actor": event.actor,
                 "reason": columns.reason(event.reason),
-                "count": event.count,
+                "count": whole(event.count),
             }
             for event in events
         ]
@@ -349,6 +350,7 @@ def _title_of(spec: Any) -> Any:
 
 def _list_context(admin: RowsAdmin, cl: RowsList, lines: list[dict[str, Any]]) -> dict[str, Any]:
     page, pages = cl.page_num, cl.paginator.num_pages
+    count = cl.result_count - 1 if cl.more else cl.result_count
     return {
         "title": capfirst(str(admin.labels)),
         "lines": lines,
@@ -359,7 +361,8 @@ def _list_context(admin: RowsAdmin, cl: RowsList, lines: list[dict[str, Any]]) -
         "clear": cl.clear_all_filters_qs,
         "query": cl.query,
         "kept": [(name, value) for name, value in cl.params.items() if name != "q"],
-        "count": cl.result_count - 1 if cl.more else cl.result_count,
+        "count": count,
+        "counted": whole(count),
         "more": cl.more,
         "page": page,
         "pages": pages,

@@ -14,6 +14,7 @@ urlpatterns: list[URLPattern] = [
     path("owners/", owners.owners, name="owners"),
     path("owners/own/", owners.own, name="own"),
     path("storage/", owners.storage, name="storage"),
+    path("storage/largest/", owners.largest, name="largest"),
     path("logins/", logins.logins, name="logins"),
     path("spaces/", spaces.spaces, name="spaces"),
     path("spaces/<int:space_id>/", spaces.space, name="space"),

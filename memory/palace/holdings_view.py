@@ -9,6 +9,7 @@ from uuid import UUID
 
 from django.utils.translation import gettext as _
 
+from memory.palace.numbers import whole
 from memory.palace.presenters import label
 from memory.services.holdings import Holdings
 from memory.services.legible import UNREADABLE
@@ -21,7 +22,7 @@ class Line:
     """A number of memories; `agent` is the id of the agent whose they are, where there is one."""
 
     name: str
-    count: int
+    count: str
     agent: str = ""
 
 
@@ -39,23 +40,23 @@ class HoldingsView:
 def holdings_view(found: Holdings) -> HoldingsView:
     """Describe what is kept."""
     sensitive = [
-        Line(_("with personal data, such as an address or a number"), found.sensitive[1]),
-        Line(_("with secrets or very sensitive data"), sum(n for level, n in found.sensitive.items() if level > 1)),
+        (_("with personal data, such as an address or a number"), found.sensitive[1]),
+        (_("with secrets or very sensitive data"), sum(n for level, n in found.sensitive.items() if level > 1)),
     ]
     return HoldingsView(
         total=found.total,
-        sensitive=[line for line in sensitive if line.count],
+        sensitive=[Line(name, whole(count)) for name, count in sensitive if count],
         tiers=_lines(found.tiers),
         kinds=_lines(found.kinds),
         agents=[
-            Line(_of(found, agent_id), count, str(agent_id or ""))
+            Line(_of(found, agent_id), whole(count), str(agent_id or ""))
             for agent_id, count in found.agents.most_common(MOST_LINES)
         ],
     )
 
 
 def _lines(counts: Counter[str]) -> list[Line]:
-    return [Line(label(name), count) for name, count in counts.most_common()]
+    return [Line(label(name), whole(count)) for name, count in counts.most_common()]
 
 
 def _of(found: Holdings, agent_id: UUID | None) -> str:

@@ -5,16 +5,18 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Final
 
-from django.conf import settings
 from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 
+from memory.errors import LociError
 from memory.palace.numbers import whole
 from memory.palace.sentences import said
 from memory.providers.composition import embedder
 from memory.services.health import embedder_finding
 
 SEEN_COOKIE: Final = "loci_embedder_seen"
+MOMENT: Final = 0.3
+"""Seconds that a page waits for an embedder of which nothing good is known."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,7 +24,8 @@ class EmbedderStatus:
     """The state of search by meaning.
 
     Attributes:
-        state: `ok`, `pending` (texts wait for their vectors), `missing` (its server lacks the model), `off`, `failing`.
+        state: `ok`, `untried` (its server was not asked yet), `pending` (texts wait for their vectors), `missing` (its
+            server lacks the model), `off`, `failing`.
         sentence: what is so.
         detail: what explains it.
         remedy: what to do about it; empty where nothing is to be done.
@@ -38,6 +41,19 @@ class EmbedderStatus:
     command: str = ""
     waiting: int = 0
     name: str = ""
+
+
+def look_at_embedder() -> None:
+    """Have a server that was not asked yet, or failed, asked anew; outside of transactions, since it waits a moment.
+
+    Other processes may have found out since how it is, and nobody has to search before it is told here.
+    """
+    try:
+        model = embedder()
+    except LociError:
+        # Its settings cannot work, which the status tells.
+        return
+    model.look(seconds=MOMENT)
 
 
 def embedder_status(pending: int) -> EmbedderStatus:
@@ -70,7 +86,7 @@ def embedder_status(pending: int) -> EmbedderStatus:
                 _("The model for search by meaning is not there yet; I search by words until then."),
                 detail,
                 _("Fetch it on the machine of the embedding server:"),
-                f"ollama pull {settings.EMBEDDING_MODEL}",
+                f"ollama pull {model.model}",
                 pending,
                 name,
             )
@@ -78,4 +94,6 @@ def embedder_status(pending: int) -> EmbedderStatus:
     if pending:
         later = _("They are found by words until then.")
         return EmbedderStatus("pending", waiting, later, waiting=pending, name=name)
+    if model.untried:
+        return EmbedderStatus("untried", _("Search by meaning was not tried yet"), name, name=name)
     return EmbedderStatus("ok", _("Search by meaning is on"), name, name=name)

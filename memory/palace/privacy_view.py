@@ -13,6 +13,7 @@ from django.utils.translation import gettext_lazy as lazy
 
 from memory.models import Agent, Purge, PurgeState
 from memory.palace.dates import Moment, moment, optional_moment
+from memory.palace.numbers import whole
 from memory.palace.presenters import label, object_word, reason_words
 from memory.palace.sentences import said
 from memory.services.audit.access_log import Entry, Reader
@@ -60,7 +61,7 @@ SORTS: Final[Sequence[tuple[StrOrPromise, tuple[str, ...]]]] = (
         ),
     ),
     (lazy("Skills and reflections"), ("skills", "skill_dependencies", "reflections")),
-    (lazy("Doubts that waited for you"), ("review_items", "review_evidence")),
+    (lazy("Doubts that waited for a decision"), ("review_items", "review_evidence")),
     (lazy("Agents, their groups and keys"), ("agents", "agent_groups", "group_memberships", "agent_keys", "keys")),
     (lazy("Messages between agents"), ("bus_messages", "messages")),
     (lazy("Questions and answers kept for a while"), ("recall_records", "idempotency_answers")),
@@ -88,7 +89,7 @@ class AccessRow:
     at: Moment
     who: str
     what: str
-    count: int
+    count: str
     why: str
     memory: UUID | None
 
@@ -104,10 +105,10 @@ class ReaderRow:
 
 @dataclass(frozen=True, slots=True)
 class Sort:
-    """One line of a count: what it is and how many there are."""
+    """One line of a count: what it is and how many there are, as the language of the page writes it."""
 
     name: str
-    count: int
+    count: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -124,6 +125,8 @@ class PurgeView:
     erased: list[Sort]
     done: int
     total: int
+    done_words: str
+    total_words: str
     open: bool
     stays: Sequence[Mapping[str, str]]
     looked: bool
@@ -150,10 +153,10 @@ def named(agent: Agent) -> str:
 
 def sorts(counts: Mapping[str, int]) -> list[Sort]:
     """Gather counts by target into lines for people, leaving out what there is none of."""
-    found = [Sort(str(name), sum(counts.get(part, 0) for part in parts)) for name, parts in SORTS]
+    found = [(name, sum(counts.get(part, 0) for part in parts)) for name, parts in SORTS]
     known = {part for _name, parts in SORTS for part in parts}
-    found.append(Sort(str(OTHER), sum(count for name, count in counts.items() if name not in known)))
-    return [line for line in found if line.count]
+    found.append((OTHER, sum(count for name, count in counts.items() if name not in known)))
+    return [Sort(str(name), whole(count)) for name, count in found if count]
 
 
 def readers_row(reader: Reader, now: datetime) -> ReaderRow:
@@ -176,7 +179,7 @@ def access_row(entry: Entry, now: datetime) -> AccessRow:
         at=moment(event.created_at, now),
         who=who,
         what=f"{label(event.verb)}: {kind}" if kind else label(event.verb),
-        count=event.count,
+        count=whole(event.count),
         why=reason_words(event.reason),
         memory=event.object_id if event.object_kind == "memory" and event.count == 1 else None,
     )
@@ -194,6 +197,8 @@ def purge_view(purge: Purge, now: datetime) -> PurgeView:
     sentence = str(SENTENCES[PurgeState(purge.state)])
     if purge.state == PurgeState.WAITING and purge.error_code:
         sentence = _("It was interrupted (%(code)s) and goes on by itself in a while.") % {"code": purge.error_code}
+    done = sum(erased.values())
+    total = max(sum(purge.expected.values()), done, 1)
     return PurgeView(
         id=str(purge.pk),
         subject=str(SUBJECTS[purge.subject]),
@@ -203,8 +208,10 @@ def purge_view(purge: Purge, now: datetime) -> PurgeView:
         requested=moment(purge.requested_at, now),
         finished=optional_moment(purge.finished_at, now),
         erased=sorts(erased),
-        done=sum(erased.values()),
-        total=max(sum(purge.expected.values()), sum(erased.values()), 1),
+        done=done,
+        total=total,
+        done_words=whole(done),
+        total_words=whole(total),
         open=purge.state in OPEN,
         stays=stays_said(receipt.get("stays", ())),
         looked=bool(receipt) and not receipt["verification"]["left"],

@@ -12,7 +12,7 @@ from django.utils.translation import ngettext
 
 from memory.errors import KeysUnavailable
 from memory.models import owner_scope
-from memory.palace.meaning import SEEN_COOKIE, embedder_status
+from memory.palace.meaning import SEEN_COOKIE, embedder_status, look_at_embedder
 from memory.palace.notices import notices
 from memory.palace.numbers import whole
 from memory.palace.places import written_place
@@ -56,6 +56,7 @@ def _numbers(counts: dict[str, int]) -> list[str]:
 
 def surroundings(request: HttpRequest, actor: Actor) -> dict[str, Any]:
     """Give what the frame of a page shows, as plain values; notices are looked for where the page shows them."""
+    look_at_embedder()
     with owner_scope(actor.owner_id):  # one for all that is read: each of its own costs two statements
         counts, after = totals(actor=actor), shown_until()
         status = embedder_status(counts["vectors_pending"])

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import logging
+import time
 from collections.abc import Callable, Sequence
-from typing import TypeVar
+from threading import Lock, Thread
+from typing import Final, TypeVar
 
 import numpy as np
 
@@ -17,6 +20,9 @@ from memory.providers.ollama_embedder import MODEL_MISSING
 from memory.providers.vectors import checked
 
 T = TypeVar("T")
+logger = logging.getLogger(__name__)
+
+LOOK_SECONDS: Final = 5.0
 
 
 class GuardedEmbedder:
@@ -36,6 +42,8 @@ class GuardedEmbedder:
         self._embedder = embedder
         self._circuit = Circuit(_paused, clock=clock, failures=failures, pause_seconds=pause_seconds)
         self._width: int | None = None
+        self._looking = Lock()
+        self._looked_at = -LOOK_SECONDS
 
     def __repr__(self) -> str:
         return f"GuardedEmbedder({self._embedder!r})"
@@ -92,6 +100,35 @@ class GuardedEmbedder:
             allowed(asked)
             return metered(asked, lambda: inner.dimension, texts=[PROBE])
         return inner.dimension
+
+    @property
+    def untried(self) -> bool:
+        """Tell whether the embedder is a server that this process has not asked yet."""
+        state = self.state()
+        return isinstance(self._embedder, HttpEmbedder) and state.status == "ok" and state.last_success is None
+
+    def look(self, *, seconds: float) -> None:
+        """Ask a server that was not asked yet, or failed, for one vector, at most every five seconds.
+
+        Args:
+            seconds: how long to wait for the answer; a later one is noted all the same.
+        """
+        known = not self.untried and self.state().status == "ok"
+        if known or not isinstance(self._embedder, HttpEmbedder):
+            return
+        with self._looking:
+            if time.monotonic() - self._looked_at < LOOK_SECONDS:
+                return
+            self._looked_at = time.monotonic()
+        asking = Thread(target=self._look, name="embedder-look", daemon=True)
+        asking.start()
+        asking.join(seconds)
+
+    def _look(self) -> None:
+        try:
+            self.embed([PROBE])
+        except EmbedderUnavailable as error:
+            logger.info("the embedder was looked at: %s", error.machine_code)
 
     @property
     def lacks_model(self) -> bool:

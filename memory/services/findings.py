@@ -13,12 +13,16 @@ SEVERITY: Final[tuple[Status, ...]] = ("ok", "degraded", "failing")
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """One check's result: `detail` says what is so, `remedy` what to type or do, empty when nothing."""
+    """One check's result: `detail` says what is so, `remedy` what to type or do, empty when nothing.
+
+    `there` is False where what was looked at is not set up, by choice.
+    """
 
     name: str
     status: Status
     detail: str
     remedy: str = ""
+    there: bool = True
 
 
 def worst(findings: Iterable[Finding]) -> Status:

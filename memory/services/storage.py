@@ -10,9 +10,11 @@ from uuid import UUID
 from django.db import connection
 
 from memory.errors import OwnerPurging
-from memory.models import Memory, MemoryVector, Owner, Session, owner_scope
+from memory.models import LexStats, Memory, MemoryVector, Owner, Session, owner_scope
 
 PAGE: Final = 20
+LARGEST_AMONG: Final = 100
+"""The largest are looked for among so many owners, since no role of the application sees the rows of several."""
 # The tables that hold nearly all bytes; partitions are counted with them.
 LARGE: Final = (
     "memory_memory",
@@ -47,6 +49,27 @@ def page_of_storage(*, page: int) -> tuple[list[Stored], bool]:
     start = (max(1, page) - 1) * PAGE
     ids = list(Owner.objects.order_by("created_at", "pk").values_list("pk", flat=True)[start : start + PAGE + 1])
     return storage_of(ids[:PAGE]), len(ids) > PAGE
+
+
+def largest_of_storage(*, most: int) -> tuple[list[Stored], bool]:
+    """Count what the owners with the most memories store, the largest first.
+
+    They are found among the oldest hundred owners, by the number that the index of words keeps of each; tells whether
+    there are more owners than these.
+    """
+    ids = Owner.objects.filter(purging_at=None).order_by("created_at", "pk").values_list("pk", flat=True)
+    among = list(ids[: LARGEST_AMONG + 1])
+    largest = sorted(among[:LARGEST_AMONG], key=_indexed, reverse=True)[:most]
+    rows = sorted(storage_of(largest), key=lambda one: one.memories or 0, reverse=True)
+    return rows, len(among) > LARGEST_AMONG
+
+
+def _indexed(owner_id: UUID) -> int:
+    try:
+        with owner_scope(owner_id):
+            return LexStats.objects.values_list("n", flat=True).first() or 0
+    except OwnerPurging:
+        return 0
 
 
 def _stored(owner: Owner, whole: int, rows: int) -> Stored:

@@ -11,5 +11,6 @@ __all__ = ["app_name", "models", "urlpatterns"]
 app_name = "telemetry-admin"
 urlpatterns: list[URLPattern] = [
     path("coverage/", views.coverage, name="coverage"),
+    path("coverage/front/", views.front, name="front"),
     path("coverage/requests/", views.requests, name="requests"),
 ]

@@ -63,18 +63,10 @@ def report_view(report: CoverageReport, state: CoverageState, requests_page: str
         state: what the address asks for.
         requests_page: the name of the page of a group's requests.
     """
-    clusters = {one.key: one for one in report.clusters}
 
     def address(key: str) -> str:
-        return state.address(requests_page, key=key) if key else ""
+        return state.address(requests_page, key=key)
 
-    placed = chart.pareto(
-        [
-            chart.Share(_label(bar), f"{whole(bar.fallback_count)} · {percent(bar.share)}", bar.share, bar.cumulative)
-            for bar in report.pareto
-        ]
-    )
-    bars = [_bar(bar, clusters.get(bar.key), address(bar.key)) for bar in report.pareto]
     return {
         "report": report,
         "figures": _figures(report),
@@ -82,9 +74,7 @@ def report_view(report: CoverageReport, state: CoverageState, requests_page: str
         "next_spoke": _next_spoke(report),
         "window_words": _("%(first)s to %(last)s (UTC).")
         % {"first": _day(report.window[0]), "last": _day(report.window[1])},
-        "chart": placed,
-        "bars": list(zip(bars, placed.rows, strict=True)),
-        "told": _told(report.pareto),
+        **pareto_view(report, state, requests_page),
         "groups": [_group(one, address(one.key)) for one in report.clusters],
         "more_groups": report.cluster_count - len(report.clusters),
         "failures": [
@@ -93,6 +83,22 @@ def report_view(report: CoverageReport, state: CoverageState, requests_page: str
         "spokes": [_spoke(name, one) for name, one in report.coverage_by_spoke.items()],
         **_trend(report),
     }
+
+
+def pareto_view(report: CoverageReport, state: CoverageState, requests_page: str) -> dict[str, Any]:
+    """Describe the Pareto chart of a report and the table under it; the arguments are those of `report_view`."""
+    clusters = {one.key: one for one in report.clusters}
+    placed = chart.pareto(
+        [
+            chart.Share(_label(bar), f"{whole(bar.fallback_count)} · {percent(bar.share)}", bar.share, bar.cumulative)
+            for bar in report.pareto
+        ]
+    )
+    bars = [
+        _bar(bar, clusters.get(bar.key), state.address(requests_page, key=bar.key) if bar.key else "")
+        for bar in report.pareto
+    ]
+    return {"chart": placed, "bars": list(zip(bars, placed.rows, strict=True)), "told": _told(report.pareto)}
 
 
 def requests_view(rows: Sequence[ShownEvent], *, agents: Mapping[UUID, str], current: datetime) -> list[dict[str, Any]]:

@@ -30,11 +30,26 @@ WORDS: Final[dict[Status, StrOrPromise]] = {
     "degraded": gettext_lazy("works with less"),
     "failing": gettext_lazy("does not work"),
 }
+NOT_SET_UP: Final = gettext_lazy("none is set up")
+REASONS: Final[dict[str, StrOrPromise]] = {
+    "budgets": gettext_lazy("The budget of a model is used up, or nearly so."),
+    "consolidation": gettext_lazy("A run failed or is late; it is tried again."),
+    "disk": gettext_lazy("There is little room left."),
+    "embedder": gettext_lazy("I search by words until it answers."),
+    "language model": gettext_lazy("What rules can do goes on."),
+    "memory": gettext_lazy("It is switched off."),
+    "planner": gettext_lazy("Searches may be slow."),
+    "queue": gettext_lazy("Work waits longer than it should."),
+    "reranker": gettext_lazy("What is found keeps the order that it had."),
+    "vectors": gettext_lazy("Some memories are found by words only until they are read for meaning."),
+    "worker": gettext_lazy("Work in the background waits: consolidation, forgetting and erasing."),
+}
+"""What those who do not run the server are told of a check that is not well, where it means something to them."""
 
 
 @dataclass(frozen=True, slots=True)
 class CheckRow:
-    """One check as the page shows it; `detail` and `remedy` are for those who run the server."""
+    """One check as the page shows it; `remedy` is for those who run the server, and so is the exact `detail`."""
 
     name: str
     status: Status
@@ -44,7 +59,7 @@ class CheckRow:
 
 
 def installation_view(findings: Sequence[Finding], *, staff: bool) -> dict[str, Any]:
-    """Say how the installation is; to people who do not run it without details and remedies.
+    """Say how the installation is; to people who do not run it with plain reasons and without remedies.
 
     What is worst stands first, the rest in the order in which it was looked at.
     """
@@ -54,8 +69,8 @@ def installation_view(findings: Sequence[Finding], *, staff: bool) -> dict[str, 
         CheckRow(
             check_name(found.name),
             found.status,
-            str(WORDS[found.status]),
-            said(found.detail) if staff else "",
+            str(WORDS[found.status] if found.there else NOT_SET_UP),
+            said(found.detail) if staff else _reason(found),
             said(found.remedy) if staff and found.status != "ok" else "",
         )
         for found in sorted(findings, key=lambda one: order.index(one.status))
@@ -68,6 +83,10 @@ def installation_view(findings: Sequence[Finding], *, staff: bool) -> dict[str, 
         "well": sum(found.status == "ok" for found in findings),
         "remedies": any(row.remedy for row in rows),
     }
+
+
+def _reason(found: Finding) -> str:
+    return "" if found.status == "ok" else str(REASONS.get(found.name, ""))
 
 
 def score_view(card: ScoreCard) -> dict[str, Any]:

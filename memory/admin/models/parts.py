@@ -45,7 +45,7 @@ def share(head: Any, field: str) -> Column:
 
 def number(head: Any, field: str) -> Column:
     """Make a column of numbers."""
-    return Column(head, lambda row, extras: columns.plain(getattr(row, field)), number=True)
+    return Column(head, lambda row, extras: columns.amount(getattr(row, field)), number=True)
 
 
 def flag(head: Any, field: str) -> Column:

@@ -58,8 +58,8 @@ def consolidation(request: HttpRequest, actor: Actor) -> HttpResponse:
     lines = [
         (_("Switched on"), columns.plain(status["enabled"])),
         (_("Groups"), ", ".join(str(words.GROUPS[one]) for one in status["groups"])),
-        (_("Rows that wait"), columns.plain(status["pending_rows"])),
-        (_("Bytes that wait"), columns.plain(status["pending_bytes"])),
+        (_("Rows that wait"), columns.amount(status["pending_rows"])),
+        (_("Bytes that wait"), columns.amount(status["pending_bytes"])),
         (_("Next run"), columns.when(status["next_run_at"])),
         (_("Errors in a row"), columns.plain(status["errors"])),
     ]

@@ -11,9 +11,11 @@ from django.shortcuts import render
 from django.utils.translation import gettext as _
 
 from memory.palace.access import is_partial, person_page, safe_next
-from memory.palace.meaning import SEEN_COOKIE, embedder_status
+from memory.palace.meaning import SEEN_COOKIE, embedder_status, look_at_embedder
+from memory.palace.worker_notice import silent_sentence
 from memory.services.actors import Actor
 from memory.services.catching_up import embed_all, vectors_waiting
+from memory.services.health.heartbeat import worker_is_silent
 
 KEPT_SECONDS: Final = 365 * 86_400
 
@@ -24,7 +26,9 @@ def embed(request: HttpRequest, actor: Actor) -> HttpResponse:
     waiting = embed_all(actor=actor)
     if is_partial(request):
         return _progress(request, waiting)
-    if waiting:
+    if waiting and worker_is_silent():
+        messages.warning(request, silent_sentence())
+    elif waiting:
         messages.success(request, _("A worker reads them for meaning now. Load this page again to see how far it is."))
     else:
         messages.info(request, _("No memory waits to be read for meaning."))
@@ -36,6 +40,7 @@ def progress(request: HttpRequest, actor: Actor) -> HttpResponse:
     """Say how many memories still wait: a part of a page, or the way back to one."""
     if not is_partial(request):
         return HttpResponseRedirect(safe_next(request, "palace:recall"))
+    look_at_embedder()
     return _progress(request, vectors_waiting(actor=actor))
 
 
@@ -56,5 +61,10 @@ def seen(request: HttpRequest, actor: Actor) -> HttpResponse:
 
 
 def _progress(request: HttpRequest, waiting: int) -> HttpResponse:
-    context = {"embedder": embedder_status(waiting), "catching_up": True, "partial": True}
+    context = {
+        "embedder": embedder_status(waiting),
+        "catching_up": True,
+        "worker": not worker_is_silent(),
+        "partial": True,
+    }
     return render(request, "palace/parts/meaning.html", context)

@@ -18,6 +18,7 @@ from memory.palace.access import person_page
 from memory.palace.dates import moment, optional_moment
 from memory.palace.errors import add_to_form, problem_of
 from memory.palace.holdings_view import holdings_view
+from memory.palace.numbers import whole
 from memory.palace.places import place_of, written_place
 from memory.palace.presenters import label
 from memory.palace.privacy_view import NO_NAME, access_row, named, purge_view, sorts
@@ -150,8 +151,8 @@ def _page(
         "readers": [
             {
                 "name": total.name or str(NO_NAME),
-                "memories": total.memories,
-                "reads": total.reads,
+                "memories": whole(total.memories),
+                "reads": whole(total.reads),
                 "last": moment(total.last_at, current),
             }
             for total in read_totals(actor=actor)

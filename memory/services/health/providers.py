@@ -28,7 +28,7 @@ def of_embedder(space: Sequence[str | int] | None) -> Finding:
     """Judge the embedder beside the space (provider, model, width) that stored vectors belong to."""
     name = "embedder"
     if settings.EMBEDDING_PROVIDER == "none":
-        return Finding(name, "ok", "No embedder is configured: recall works by words alone.")
+        return Finding(name, "ok", "No embedder is configured: recall works by words alone.", there=False)
     try:
         model = embedder()
     except LociError as error:
@@ -56,7 +56,7 @@ def language_model_finding() -> Finding:
     """Tell whether the language model's settings can work, and how its last use went."""
     name = "language model"
     if not settings.LLM_BASE_URL:
-        return Finding(name, "ok", "No language model is configured: rules do its work.")
+        return Finding(name, "ok", "No language model is configured: rules do its work.", there=False)
     try:
         failure = language_model_failure()
     except LociError as error:
@@ -71,7 +71,7 @@ def reranker_finding() -> Finding:
     """Tell whether the reranker's settings can work, and how its last use went."""
     name = "reranker"
     if settings.RERANKER_PROVIDER == "none":
-        return Finding(name, "ok", "No reranker is configured: hits keep the order of their profile.")
+        return Finding(name, "ok", "No reranker is configured: hits keep the order of their profile.", there=False)
     try:
         model = reranker()
     except LociError as error:

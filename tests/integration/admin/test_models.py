@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
+from decimal import Decimal
 from typing import Any
 
 import pytest
@@ -11,8 +12,11 @@ from django.apps import apps
 from django.contrib.admin.models import LogEntry
 from django.test import Client
 from django.urls import reverse
+from django.utils.translation import override
 
+from memory.admin import columns
 from memory.admin.field_names import NAMES
+from memory.admin.lists import RowsList
 from memory.admin.rows import RowsAdmin
 from memory.admin.site import site
 from memory.models import (
@@ -26,11 +30,13 @@ from memory.models import (
 )
 from memory.services.actors import Actor
 from memory.services.changes import change_memory
+from memory.services.clock import now
 from memory.services.drafts import Draft
 from memory.services.graph.entities import EntityDraft, merge_entity
 from memory.services.remember import remember
 from memory.services.retirement import archive_memory
 from memory.services.turns import TurnDraft, ingest_turns
+from telemetry.models import ModelUsage
 from tests.integration.purge.everything import fill_everything
 
 # A key of several columns: Django's admin cannot address such a row. Each is shown on the page of what it hangs on.
@@ -269,3 +275,34 @@ def test_a_row_and_its_filters_are_told_in_the_language_that_was_chosen(staff: C
     runs = reverse("admin:memory_consolidationrun_changelist")
     assert "<h2>Class of risk</h2>" in staff.get(runs).content.decode()
     assert "<h2>Risikoklasse</h2>" in staff.get(runs, headers={"Accept-Language": "de"}).content.decode()
+
+
+def test_amounts_are_written_as_people_write_them(staff: Client, boss: Actor) -> None:
+    with owner_scope(boss.owner_id):
+        row = ModelUsage.objects.create(
+            hour=now(), kind="embedding", component="store", provider="ollama", model="nomic", calls=12345,
+            cost=Decimal("0E-12"), currency="USD",
+        )  # fmt: skip
+        page = staff.get(reverse("admin:telemetry_modelusage_change", args=[row.pk])).content.decode()
+        assert "0E-" not in page
+        assert ">12,345<" in staff.get(reverse("admin:telemetry_modelusage_changelist")).content.decode()
+    assert columns.plain(Decimal("1.250000000000")) == "1.25"
+    assert columns.plain(Decimal("1200.000000000000")) == "1200"
+    with override("de"):
+        assert columns.plain(Decimal("1.250000000000")) == "1,25"
+        assert columns.amount(12345) == "12.345"
+
+
+def test_a_long_list_is_counted_with_separators(staff: Client, boss: Actor, monkeypatch: pytest.MonkeyPatch) -> None:
+    remember(actor=boss, draft=Draft(text="One."))
+    monkeypatch.setattr(RowsList, "get_results", _as_if_many(RowsList.get_results))
+    html = staff.get(reverse("admin:memory_memory_changelist")).content.decode()
+    assert "1,300 rows" in html
+
+
+def _as_if_many(real: Any) -> Any:
+    def found(self: RowsList, request: Any) -> None:
+        real(self, request)
+        self.result_count = 1300
+
+    return found

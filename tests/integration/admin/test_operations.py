@@ -22,6 +22,7 @@ from memory.models import (
     User,
     owner_scope,
 )
+from memory.services import storage as stores
 from memory.services.actors import Actor
 from memory.services.clock import now
 from memory.services.drafts import Draft
@@ -30,6 +31,7 @@ from memory.services.purge.runner import run_purge
 from memory.services.remember import remember
 from tests.conftest import PASSWORD
 from tests.integration.admin.test_owners import acts, choose, pseudonym
+from tests.integration.palace.conftest import HTMX
 
 PAGES = ("owners", "storage", "logins", "spaces", "review", "consolidation", "keys", "purge", "jobs", "settings")
 
@@ -257,3 +259,31 @@ def test_storage_is_counted_by_owner(staff: Client, boss: Actor, alice: Actor) -
     assert str(alice.owner_id) in html
     assert re.search(r">alice</bdi>.*?<td class=\"number\">1</td>", html, re.DOTALL)
     assert "There are no more owners." in staff.get(reverse("loci-admin:storage"), {"page": "99"}).content.decode()
+
+
+def test_the_front_page_shows_who_stores_the_most(
+    staff: Client, boss: Actor, alice: Actor, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    address = reverse("loci-admin:largest")
+    assert f'hx-get="{address}"' in staff.get(reverse("admin:index")).content.decode()
+    assert staff.get(address)["Location"] == reverse("admin:index")
+    remember(actor=boss, draft=Draft(text="I keep bees."))
+    for text in ("Alice sails.", "Alice rows."):
+        remember(actor=alice, draft=Draft(text=text))
+    html = staff.get(address, headers=HTMX).content.decode()
+    rows = re.findall(r'title="([^"]+)">([^<]+)</span></th><td class="number">([^<]+)</td>', html)
+    assert rows == [(str(alice.owner_id), "alice", "2"), (str(boss.owner_id), "boss", "1")]
+    assert "oldest owners" not in html
+    monkeypatch.setattr(stores, "LARGEST_AMONG", 1)
+    html = staff.get(address, headers=HTMX).content.decode()
+    assert "alice" not in html
+    assert "Among the 1 oldest owners." in html
+
+
+def test_who_may_look_at_the_own_owner_only_sees_no_storage_of_others(staff: Client, boss: Actor, alice: Actor) -> None:
+    User.objects.filter(username="boss").update(is_superuser=False)
+    remember(actor=alice, draft=Draft(text="Alice sails."))
+    html = staff.get(reverse("loci-admin:largest"), headers=HTMX).content.decode()
+    assert "alice" not in html
+    assert "boss" in html
+    assert "Storage of every owner" not in staff.get(reverse("admin:index")).content.decode()

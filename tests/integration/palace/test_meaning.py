@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Iterator
 from datetime import timedelta
-from http.server import BaseHTTPRequestHandler, HTTPServer
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from threading import Thread
 from typing import Any
 from uuid import UUID
@@ -13,10 +14,14 @@ import pytest
 from django.test import Client
 
 from memory.models import DueWork, PendingVector, owner_scope
+from memory.palace import meaning
+from memory.providers import guarded_embedder
 from memory.providers.composition import forget_providers
+from memory.providers.guarded_embedder import GuardedEmbedder
 from memory.services.actors import Actor
 from memory.services.clock import now
 from memory.services.due_work import run_due_work
+from memory.services.health import heartbeat
 
 HTMX = {"HX-Request": "true"}
 
@@ -42,13 +47,20 @@ def waiting(alice: Actor, store: Callable[..., UUID], settings: Any) -> int:
         return int(PendingVector.objects.update(next_at=now() + timedelta(hours=1)))
 
 
-class WithoutModel(BaseHTTPRequestHandler):
-    """Answers as Ollama does that has not fetched the model."""
+class Ollama(BaseHTTPRequestHandler):
+    """Answers as Ollama does: without the model, out of order, or with vectors of three numbers."""
+
+    answer = "missing"
 
     def do_POST(self) -> None:
-        self.rfile.read(int(self.headers["Content-Length"]))
-        body = b'{"error": "model \\"nomic-embed-text\\" not found, try pulling it first"}'
-        self.send_response(404)
+        asked = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
+        status, said = {
+            "missing": (404, {"error": 'model "nomic-embed-text" not found, try pulling it first'}),
+            "away": (503, {"error": "busy"}),
+            "there": (200, {"embeddings": [[1.0, 2.0, 3.0]] * len(asked.get("input", []))}),
+        }[Ollama.answer]
+        body = json.dumps(said).encode()
+        self.send_response(status)
         self.send_header("Content-Type", "application/json")
         self.send_header("Content-Length", str(len(body)))
         self.end_headers()
@@ -59,10 +71,17 @@ class WithoutModel(BaseHTTPRequestHandler):
 
 
 @pytest.fixture
-def without_model() -> Iterator[str]:
-    server = HTTPServer(("127.0.0.1", 0), WithoutModel)
+def ollama(settings: Any, monkeypatch: pytest.MonkeyPatch) -> Iterator[type[Ollama]]:
+    """Have a server without the model, which each page asks anew; `answer` says how it answers."""
+    server = ThreadingHTTPServer(("127.0.0.1", 0), Ollama)
     Thread(target=server.serve_forever, daemon=True).start()
-    yield f"http://127.0.0.1:{server.server_port}"
+    monkeypatch.setattr(Ollama, "answer", "missing")
+    monkeypatch.setattr(meaning, "MOMENT", 30.0)
+    monkeypatch.setattr(guarded_embedder, "LOOK_SECONDS", 0.0)
+    settings.EMBEDDING_PROVIDER = "ollama"
+    settings.EMBEDDING_BASE_URL = f"http://127.0.0.1:{server.server_port}"
+    forget_providers()
+    yield Ollama
     server.shutdown()
     server.server_close()
 
@@ -124,17 +143,41 @@ def test_a_server_that_is_not_there_is_told_with_what_to_do(
     assert "Check the embedder" in html
 
 
-def test_a_missing_model_is_told_with_what_to_type(
-    palace: Client, settings: Any, store: Callable[..., UUID], without_model: str
-) -> None:
-    settings.EMBEDDING_PROVIDER = "ollama"
-    settings.EMBEDDING_BASE_URL = without_model
-    settings.EMBEDDING_MODEL = "nomic-embed-text"
-    forget_providers()
-    store("We met in Lisbon.")
+def test_a_missing_model_is_told_with_what_to_type(palace: Client, ollama: type[Ollama]) -> None:
+    """Before anything is stored or searched, with the provider's own model."""
     answer = palace.get("/archive/")
     assert answer.context["embedder"].state == "missing"
     assert "<code>ollama pull nomic-embed-text</code>" in answer.content.decode()
+    assert "Search by meaning is on" not in palace.get("/").content.decode()
+
+
+def test_what_is_missing_comes_and_goes_without_a_search(palace: Client, ollama: type[Ollama]) -> None:
+    assert palace.get("/").context["embedder"].state == "missing"
+    ollama.answer = "away"
+    assert palace.get("/").context["embedder"].state == "failing"
+    ollama.answer = "there"
+    assert "Search by meaning is on" in palace.get("/").content.decode()
+
+
+def test_a_server_that_has_not_answered_yet_is_not_praised(
+    palace: Client, ollama: type[Ollama], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(GuardedEmbedder, "look", lambda self, *, seconds: None)
+    html = palace.get("/").content.decode()
+    assert "Search by meaning was not tried yet: <b>ollama / nomic-embed-text</b>" in html
+    assert "Search by meaning is on" not in html
+
+
+def test_without_a_worker_nobody_is_said_to_be_at_it(
+    palace: Client, waiting: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(heartbeat, "SILENCE", timedelta(0))
+    begun = palace.post("/embedding/embed/", headers=HTMX).content.decode()
+    assert "No worker is running, so nothing begins it." in begun
+    assert "A worker is at it" not in begun
+    html = palace.post("/embedding/embed/", {"next": "/archive/"}, follow=True).content.decode()
+    assert "No worker is running" in html
+    assert "A worker reads them" not in html
 
 
 def test_recent_memories_by_word_and_category(palace: Client, store: Callable[..., UUID]) -> None:

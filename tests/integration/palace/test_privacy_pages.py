@@ -4,21 +4,26 @@ from __future__ import annotations
 
 import json
 import re
+from collections import Counter
 from collections.abc import Callable
 from typing import Any
 from uuid import UUID
 
 import pytest
+from django.template.loader import render_to_string
 from django.test import Client
 from django.urls import reverse
 
 from memory.crypto.signing import signer
 from memory.models import AuditEvent, Owner, Purge, PurgeState, User, owner_scope
+from memory.palace.holdings_view import holdings_view
+from memory.palace.privacy_view import purge_view, sorts
 from memory.services.actors import Actor
 from memory.services.agents import create_agent
 from memory.services.audit.recording import record
 from memory.services.clock import now
 from memory.services.drafts import Draft
+from memory.services.holdings import Holdings
 from memory.services.outbound import list_outbound
 from memory.services.purge.receipts import verify_receipt
 from memory.services.purge.runner import run_due
@@ -67,6 +72,20 @@ def test_counts_are_written_as_the_language_does(browser: Client, alice: Actor) 
     assert '<td class="number">14,434</td>' in page(browser, reverse("palace:access-log"))
     german = page(browser, reverse("palace:access-log"), headers={"accept-language": "de"})
     assert '<td class="number">14.434</td>' in german
+
+
+def test_numbers_are_written_as_the_language_writes_them() -> None:
+    purge = Purge(
+        subject="owner", state=PurgeState.RUNNING, requested_at=now(), expected={"memories": 54321},
+        erased={"memories": 12345},
+    )  # fmt: skip
+    kept = holdings_view(Holdings(total=2000, tiers=Counter(semantic=2000), sensitive=Counter({1: 1200})))
+    counts = [line.count for lines in (sorts({"memories": 1300}), kept.tiers, kept.sensitive) for line in lines]
+    assert counts == ["1,300", "2,000", "1,200"]
+    html = render_to_string("palace/privacy/progress.html", {"purge": purge_view(purge, now())})
+    assert "12,345 of about 54,321 rows" in html
+    assert 'max="54321" value="12345"' in html
+    assert [line.name for line in sorts({"review_items": 1})] == ["Doubts that waited for a decision"]
 
 
 def test_nobody_sees_it_without_a_login(client: Client) -> None:

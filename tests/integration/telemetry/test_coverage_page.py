@@ -429,3 +429,38 @@ class TestAdmin:
             assert refused.status_code == 403
             assert "A question" not in html(refused)
             assert Client().get(page)["Location"].startswith("/login/?next=/admin/telemetry/coverage/")
+
+
+def test_the_admins_front_page_draws_the_largest_groups(alice: Actor, make_owner: Callable[..., Actor]) -> None:
+    boss = make_owner("boss", staff=True)
+    browser, part = client_of(boss), "/admin/telemetry/coverage/front/"
+    front = html(browser.get("/admin/"))
+    assert f'hx-get="{part}"' in front
+    assert browser.get(part)["Location"] == "/admin/telemetry/coverage/"
+    assert "No agent has reported a turn in these days" in html(browser.get(part, headers=HTMX))
+    tell_a_week(boss)
+    tell(alice, "Sail to Oslo", matched_spoke="fallback")
+    answer = browser.get(part, headers=HTMX)
+    page = html(answer)
+    assert 'class="cumulative"' in page
+    assert "<caption" in page
+    assert "Oslo" not in page
+    assert 1 <= len(links(answer)) <= 5
+    assert browser.get(links(answer)[0]).status_code == 200
+    assert page.count('<th scope="row"') >= len(links(answer))
+
+
+def test_the_part_of_the_front_page_asks_no_more_for_more_turns(make_owner: Callable[..., Actor]) -> None:
+    boss = make_owner("boss", staff=True)
+    browser, part = client_of(boss), "/admin/telemetry/coverage/front/"
+    tell(boss, "Write to anna.silva@example.org about the invoice", matched_spoke="fallback")
+    shown = html(browser.get(part, headers=HTMX))
+    assert "about the invoice" in shown
+    assert "anna.silva" not in shown
+    with CaptureQueriesContext(connection) as few:
+        browser.get(part, headers=HTMX)
+    tell_a_week(boss)
+    browser.get(part, headers=HTMX)
+    with CaptureQueriesContext(connection) as many:
+        browser.get(part, headers=HTMX)
+    assert len(many) <= len(few)

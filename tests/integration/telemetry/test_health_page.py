@@ -65,6 +65,21 @@ def test_others_see_states_only(page: Callable[..., str], broken: None) -> None:
     assert "Whoever runs this server sees what to do about it." in said
 
 
+def test_what_is_not_set_up_does_not_work_either(page: Callable[..., str]) -> None:
+    for said in (page("alice"), page("root", staff=True)):
+        for name in ("Language model", "Reranker"):
+            assert (
+                said.split(f">{name}</th>")[1].split("</td>")[0].split('"told">')[1].strip().startswith("none is set")
+            )
+
+
+def test_others_are_told_why_where_no_worker_runs(page: Callable[..., str]) -> None:
+    forget_health()
+    said = page("alice")
+    assert "works with less</strong>: Work in the background waits: consolidation, forgetting and erasing." in said
+    assert "manage.py" not in said.split("<main")[1]
+
+
 def test_an_empty_memory_says_what_to_do(page: Callable[..., str]) -> None:
     said = page("alice")
     assert "Nothing to judge yet" in said
