@@ -128,7 +128,7 @@ class PurgeView:
     done_words: str
     total_words: str
     open: bool
-    stays: list[Mapping[str, str]]
+    stays: Sequence[Mapping[str, str]]
     looked: bool
 
 

@@ -69,11 +69,8 @@ def test_numbers_are_written_as_the_language_writes_them() -> None:
         erased={"memories": 12345},
     )  # fmt: skip
     kept = holdings_view(Holdings(total=2000, tiers=Counter(semantic=2000), sensitive=Counter({1: 1200})))
-    assert [line.count for line in (*sorts({"memories": 1300}), *kept.tiers, *kept.sensitive)] == [
-        "1,300",
-        "2,000",
-        "1,200",
-    ]
+    assert [line.count for line in sorts({"memories": 1300})] == ["1,300"]
+    assert [line.count for line in (*kept.tiers, *kept.sensitive)] == ["2,000", "1,200"]
     html = render_to_string("palace/privacy/progress.html", {"purge": purge_view(purge, now())})
     assert "12,345 of about 54,321 rows" in html
     assert 'max="54321" value="12345"' in html
