@@ -14,6 +14,7 @@ from tests.browser.conftest import Watch
 from tests.browser.looking import look, press
 from tests.conftest import PASSWORD
 from tests.integration.consolidation.reviewing import fact, opened
+from tests.integration.telemetry.telling import tell_a_week
 
 HOSTILE = "<script>alert(1)</script> javascript:alert(2) \u202egnihtemos " + "x" * 200
 
@@ -190,7 +191,14 @@ def test_how_the_pages_look(
         visitor.goto(path)
         look(visitor, f"admin-{name}", scheme=scheme, size=size)
 
-    visit("dashboard", "/admin/")
+    visitor.goto("/admin/")
+    visitor.get_by_text("No agent has reported a turn in these days").wait_for()
+    look(visitor, "admin-dashboard-empty", scheme=scheme, size=size)
+    tell_a_week(chief)
+    visitor.goto("/admin/")
+    visitor.get_by_role("table", name="Who stores the most").wait_for()
+    visitor.get_by_role("table", name="Requests that no spoke fitted, in groups from the largest down").wait_for()
+    look(visitor, "admin-dashboard", scheme=scheme, size=size)
     visit("list", "/admin/memory/memory/")
     visit("list-filtered", "/admin/memory/memory/?kind__exact=fact")
     visit("list-empty", "/admin/memory/skill/")
