@@ -365,7 +365,9 @@ def test_a_stranger_sees_nothing_of_it(alice: Actor, mallory: Actor) -> None:
     address = links(client_of(alice).get(PAGE))[0]
     stranger = client_of(mallory)
     assert "No turns in these days" in html(stranger.get(PAGE))
-    assert stranger.get(address).status_code == 404
+    answer = html(stranger.get(address))
+    assert "The report has changed" in answer, "as of a group that is there no more"
+    assert "Translate" not in answer
 
 
 def test_more_turns_take_no_more_queries(palace: Client, alice: Actor, make_agent: Callable[..., Any]) -> None:
