@@ -186,4 +186,4 @@ def test_others_are_never_found(stranger: Client, store: Store) -> None:
     store("We met in Lisbon.")
     html = page(stranger, "?q=lisbon")
     assert "Lisbon." not in html
-    assert "I found nothing for this" in html
+    assert "I remember nothing yet" in html, "of her own"
