@@ -14,6 +14,7 @@ from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy, ngettext
 
 from memory.errors import LociError, MemoryDisabled
+from memory.models import Status
 from memory.palace.covering import coverer
 from memory.palace.errors import Problem, problem_of
 from memory.palace.places import place_of, written_place
@@ -155,7 +156,8 @@ def results_of(
 
 
 def _is_anything_stored(actor: Actor) -> bool:
-    return bool(list_memories(actor=actor, request=ListRequest(), after=None, size=1))
+    anything = ListRequest(statuses=(Status.LIVE, Status.SUPERSEDED, Status.ARCHIVED))
+    return bool(list_memories(actor=actor, request=anything, after=None, size=1))
 
 
 def _listed(actor: Actor, state: RecallState, at: datetime, after: str) -> Results:

@@ -231,4 +231,4 @@ def test_no_page_of_the_search_waits_for_a_permission(stranger: Client, alice: A
     save_search(actor=alice, name="Mine", question="lisbon")
     html = stranger.get("/?q=lisbon&words=1").content.decode()
     assert "Mine" not in html
-    assert "I found nothing" in html
+    assert "I remember nothing yet" in html
