@@ -59,7 +59,7 @@ def test_without_scripts(plain_palace: Page, alice: Actor, make_agent: Callable[
     plain_palace.reload()
     expect(plain_palace.locator(".pass-runs")).to_contain_text("Done")
     plain_palace.locator("#settings-sleep summary").click()
-    plain_palace.get_by_label("Sleep window").fill("30")
+    plain_palace.get_by_label("Most memories of a pass").fill("30")
     plain_palace.locator("#settings-sleep").get_by_role("button", name="Keep these").click()
     assert get_settings(actor=alice)["values"]["sleep_window"] == 30
     plain_palace.get_by_role("button", name="Switch off").click()
@@ -69,10 +69,10 @@ def test_without_scripts(plain_palace: Page, alice: Actor, make_agent: Callable[
 def test_a_setting_that_cannot_be_is_marked(palace: Page, alice: Actor) -> None:
     palace.goto("/consolidation/")
     palace.locator("#settings-sleep summary").click()
-    palace.get_by_label("Sleep window").fill("1000")
+    palace.get_by_label("Most memories of a pass").fill("1000")
     palace.locator("#settings-sleep").get_by_role("button", name="Keep these").click()
     expect(palace.locator("#settings-sleep .errors")).to_contain_text("This takes 2 to 100.")
-    expect(palace.get_by_label("Sleep window")).to_have_value("1000")
+    expect(palace.get_by_label("Most memories of a pass")).to_have_value("1000")
     assert get_settings(actor=alice)["values"]["sleep_window"] == 20
 
 
@@ -95,7 +95,7 @@ def test_looks(
     look(visitor, "consolidation-runs", scheme=scheme, size=size)
     visitor.goto("/consolidation/")
     visitor.locator("#settings-sleep summary").click()
-    visitor.get_by_label("Sleep window").fill("1000")
+    visitor.get_by_label("Most memories of a pass").fill("1000")
     visitor.locator("#settings-sleep").get_by_role("button", name="Keep these").click()
     visitor.locator("#settings-sleep .errors").wait_for()
     look(visitor, "consolidation-settings-wrong", scheme=scheme, size=size)
