@@ -24,7 +24,8 @@ let isLeaving = false;
 let isUnsaved = false;
 let stopUndo = () => {};
 
-// Makes the drawer, once, and shows the memory that a link leads to, or the one that the address names.
+// Makes the drawer, once, and shows the memory that a link leads to, or the one that the address names. Gives what is to
+// be called when the browser goes back or forth.
 export function makeDrawer(link) {
   dialog = document.getElementById("drawer-template").content.firstElementChild.cloneNode(true);
   document.body.append(dialog);
@@ -33,12 +34,11 @@ export function makeDrawer(link) {
     ["body", "wait", "page", "place", "previous", "next", "close", "failure", "unsaved"].map((name) => [name, part(name)]),
   );
   document.addEventListener("click", follow);
-  // Before what the browser's history would do otherwise to a page whose results came by themselves.
-  window.addEventListener("popstate", travel, true);
   listen();
   const id = openId();
   if (link) show(link);
   else if (id) show(linkTo(id));
+  return travel;
 }
 
 function listen() {
