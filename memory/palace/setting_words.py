@@ -98,12 +98,15 @@ VALUES: Final[Mapping[str, Mapping[str, StrOrPromise]]] = {
 
 
 def value_word(name: str, value: Any) -> str:
-    """Say a setting's value as people read it."""
+    """Say a setting's value as people read it, with what it means."""
+    return str(VALUES.get(name, {}).get(str(value)) or short(value))
+
+
+def short(value: Any) -> str:
+    """Say a setting's value in a word or a number."""
     if isinstance(value, bool):
         return _("on") if value else _("off")
-    if isinstance(value, int | float):
-        return local(f"{value:,}")
-    return str(VALUES.get(name, {}).get(str(value), value))
+    return local(f"{value:,}") if isinstance(value, int | float) else str(value)
 
 
 def values_words(values: str) -> str:

@@ -11,8 +11,7 @@ from django.utils.translation import gettext as _
 from memory.errors import InvalidInput
 from memory.palace.errors import add_to_form
 from memory.palace.forms import PlainLine
-from memory.palace.numbers import local
-from memory.palace.setting_words import LABELS, MEANINGS, value_word, values_words
+from memory.palace.setting_words import LABELS, MEANINGS, short, value_word, values_words
 from memory.services.settings_table import OWNER_SETTINGS
 
 ON: Final = "on"
@@ -96,13 +95,6 @@ def refused(form: SettingsForm, error: InvalidInput) -> None:
         form.add_error(name, _("This takes %(values)s.") % {"values": values_words(OWNER_SETTINGS[name].values)})
     else:
         add_to_form(form, error)
-
-
-def short(value: Any) -> str:
-    """Say a default in a word."""
-    if isinstance(value, bool):
-        return _("on") if value else _("off")
-    return local(str(value))
 
 
 def _written(value: Any) -> str | None:

@@ -17,9 +17,9 @@ from memory.errors import InvalidInput
 from memory.models import EmbeddingSpace, SpaceState, User
 from memory.palace.access import person_page
 from memory.palace.errors import problem_of
-from memory.palace.setting_words import LABELS, VALUES
+from memory.palace.setting_words import LABELS, VALUES, short
 from memory.palace.settings_changes import last_changes
-from memory.palace.settings_forms import SettingsForm, refused, short
+from memory.palace.settings_forms import SettingsForm, refused
 from memory.palace.surroundings import surroundings
 from memory.providers.composition import embedder
 from memory.services.actors import Actor
