@@ -65,14 +65,18 @@ def web_service(host: str, port: int) -> Service:
     return Service("web", command, environment, settings.BASE_DIR)
 
 
-def worker_service(host: str, port: int) -> Service:
-    """Describe the process that runs background work; it lets the web process start first.
+def worker_service(host: str, port: int, *, after_web: bool = True) -> Service:
+    """Describe the process that runs background work, without a pool of connections, since it forks.
 
-    Without a pool of connections, since it forks.
+    Args:
+        host: where the web process of this machine listens.
+        port: its port.
+        after_web: let that one start first; it has to be left out where the web process is elsewhere.
     """
-    worker = [sys.executable, str(settings.BASE_DIR / "manage.py"), "worker"]
-    waiting = [ANY_ADDRESS.get(host, host), str(port), str(WEB_PATIENCE)]
-    command = [sys.executable, "-m", "config.later", *waiting, *worker]
+    command = [sys.executable, str(settings.BASE_DIR / "manage.py"), "worker"]
+    if after_web:
+        waiting = [ANY_ADDRESS.get(host, host), str(port), str(WEB_PATIENCE)]
+        command = [sys.executable, "-m", "config.later", *waiting, *command]
     environment = {"LOCI_DB_POOL": "false", "LOCI_NO_BOOTSTRAP": "1", **ONE_BLAS_THREAD, **counting_environment()}
     return Service("worker", command, environment, settings.BASE_DIR)
 

@@ -1,4 +1,4 @@
-"""Where the processes that `up` starts share what they count for `/metrics`."""
+"""Where the processes of an installation share what they count for `/metrics`."""
 
 from __future__ import annotations
 
@@ -28,10 +28,19 @@ def empty_counts() -> None:
     Raises:
         OSError: it cannot be made or emptied.
     """
+    make_counts_directory()
     place = counts_directory()
-    place.mkdir(parents=True, exist_ok=True, mode=0o700)
-    for file in place.glob("*.db"):
+    for file in (*place.glob("*.db"), *place.glob("*.alive")):
         file.unlink(missing_ok=True)
+
+
+def make_counts_directory() -> None:
+    """Make the directory and leave what others have counted; for a process that starts beside them.
+
+    Raises:
+        OSError: it cannot be made.
+    """
+    counts_directory().mkdir(parents=True, exist_ok=True, mode=0o700)
 
 
 def counting_environment() -> Mapping[str, str]:

@@ -130,6 +130,11 @@ LOCI_PG_BIN = env.string("LOCI_PG_BIN", meaning="Directory of the PostgreSQL pro
 LOCI_PG_USER = env.string(
     "LOCI_PG_USER", meaning="System user that runs the embedded server when Loci runs as root; else uid 65534."
 )
+SUPERUSER_URL = env.string(
+    "LOCI_SUPERUSER_URL",
+    meaning="A role that may make roles, databases and extensions on that server; `db provision` alone reads it.",
+    secret=True,
+)
 _pool = {
     "min_size": env.integer("LOCI_DB_POOL_MIN", 1, meaning="Database connections the web process keeps open."),
     "max_size": env.integer("LOCI_DB_POOL_MAX", 12, meaning="Most database connections of the web process.", minimum=1),
@@ -296,8 +301,8 @@ METRICS_DIRECTORY = env.path(
     "LOCI_METRICS_DIR",
     CACHE_DIRECTORY / "metrics",
     shown="`metrics` in the cache directory",
-    meaning="Directory in which the processes that `up` starts share what they count for `/metrics`, each installation "
-    "in a directory of its own there, emptied at each start. On this machine; never shared between containers.",
+    meaning="Directory in which the processes of an installation share what they count for `/metrics`, each "
+    "installation in a directory of its own there; `up` empties it. On this machine, where containers may share it.",
 )
 TRACING = env.choice(
     "TRACING",

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from django.conf import settings
 from django.core.management import call_command
-from django.db import connection
+from django.db import DatabaseError, connection
 
 from memory.crypto.keyring import keyring
 from memory.errors import EmbedderUnavailable, KeysUnavailable
@@ -120,3 +120,13 @@ def build_model(say: Say) -> None:
         ensure_built()
     except EmbedderUnavailable as error:
         say(f"Warning: {error.message} Until that is put right, recall works by words only.")
+
+
+def database_message(error: DatabaseError) -> str:
+    """Say what to do about a database that does not answer as it should, without its own words, which hold values."""
+    if settings.EMBEDDED_DATABASE:
+        return f"The database does not answer as it should ({type(error).__name__}). See `python3 manage.py db status`."
+    return (
+        f"The database of DATABASE_URL cannot be used ({type(error).__name__}). Check the address and the roles: "
+        "`python3 manage.py db provision --url …` sets them up, DATABASE_SCHEMA_URL names the owning role."
+    )

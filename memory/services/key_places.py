@@ -17,6 +17,9 @@ CLOSED_TO_OTHERS: Final = stat.S_IRWXG | stat.S_IRWXO
 # A vault has a file for each owner; beyond this many a mistake shows in the first ones too.
 MOST_FILES: Final = 1_000
 DEFAULT_PORT: Final = "5432"
+# Where container engines put the secrets that a container was granted: which processes see a file is decided by that,
+# and its mode is what lets the container's own user read it.
+GRANTED: Final = Path("/run/secrets")
 
 
 def key_findings(master_key_file: Path | None) -> list[Finding]:
@@ -92,7 +95,7 @@ def _own_database() -> Finding:
 
 
 def _places(master_key_file: Path | None, keys: Path | None) -> Iterable[Path]:
-    if master_key_file is not None and master_key_file.exists():
+    if master_key_file is not None and master_key_file.exists() and not _inside(master_key_file, GRANTED):
         yield master_key_file
     if keys is not None and keys.exists():
         yield keys

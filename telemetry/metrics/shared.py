@@ -3,10 +3,14 @@
 The web process and the workers each write files of their own, named after the process, in the directory that
 `PROMETHEUS_MULTIPROC_DIR` names (`manage.py up` sets it). Workers are replaced after some hundred tasks, so files of
 processes that have ended are added to one that nobody writes, and removed.
+
+Containers that share the directory count processes each from 1 and do not see those of the other. So a name also says
+where its number counts, and each process holds a lock for as long as it lives, by which the others know that it does.
 """
 
 from __future__ import annotations
 
+import fcntl
 import logging
 import os
 import struct
@@ -24,7 +28,10 @@ VARIABLE: Final = "PROMETHEUS_MULTIPROC_DIR"
 # In the place of a process: what ended processes have counted.
 ENDED: Final = "ended"
 LOCK: Final = "metrics.lock"
+ALIVE: Final = ".alive"
 _UNKNOWN: Final = "0"
+# Open files whose locks say that this process lives; a lock of this kind is neither inherited nor left behind.
+_held: Final[dict[str, int]] = {}
 
 
 def directory() -> Path | None:
@@ -52,7 +59,49 @@ def process_name() -> str:
 
 @cache
 def _name_of(pid: int) -> str:
-    return f"{pid}-{_start_of(pid) or _UNKNOWN}"
+    name = f"{pid}-{_start_of(pid) or _UNKNOWN}-{_numbering()}"
+    place = directory()
+    if place is not None:
+        _hold(place / f"{name}{ALIVE}")
+    return name
+
+
+def _numbering() -> str:
+    """Say where numbers of processes are counted: containers have a counting each."""
+    try:
+        return str(os.stat("/proc/self/ns/pid").st_ino)
+    except OSError:
+        return _UNKNOWN
+
+
+def _hold(path: Path) -> None:
+    try:
+        while path.name not in _held:
+            descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+            # Not that of `flock`, which a forked child would hold on after its parent's end.
+            fcntl.lockf(descriptor, fcntl.LOCK_EX)
+            # Somebody may have removed the file between the two, since nobody held it then.
+            if path.exists() and path.stat().st_ino == os.fstat(descriptor).st_ino:
+                _held[path.name] = descriptor
+            else:
+                os.close(descriptor)
+    except OSError as error:
+        _log_no_room(error)
+
+
+def _is_held(path: Path) -> bool:
+    """Tell whether the process that made the file still lives; asked only of files of other countings."""
+    try:
+        descriptor = os.open(path, os.O_RDWR | os.O_CLOEXEC)
+    except FileNotFoundError:
+        return False
+    try:
+        fcntl.lockf(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return True
+    finally:
+        os.close(descriptor)
+    return False
 
 
 def _start_of(pid: int) -> str | None:
@@ -66,10 +115,14 @@ def _start_of(pid: int) -> str | None:
 
 
 def is_alive(name: str) -> bool:
-    """Tell whether the process of a name still runs."""
-    pid, _, start = name.partition("-")
+    """Tell whether the process of a name still runs, in this container or in another one that shares the directory."""
+    pid, _, rest = name.partition("-")
+    start, _, numbering = rest.partition("-")
     if not pid.isdigit():
         return False
+    place = directory()
+    if place is not None and numbering not in ("", _numbering()):
+        return _is_held(place / f"{name}{ALIVE}")
     if start != _UNKNOWN:
         return _start_of(int(pid)) == start
     try:
@@ -144,6 +197,9 @@ def _put_together(place: Path) -> None:
             sorts.setdefault(sort, []).append(file)
     for sort, files in sorts.items():
         _add_to_ended(place / f"{sort}_{ENDED}.db", files)
+    for mark in place.glob(f"*{ALIVE}"):
+        if not is_alive(mark.name.removesuffix(ALIVE)):
+            mark.unlink(missing_ok=True)
 
 
 def _add_to_ended(ended: Path, files: Iterable[Path]) -> None:

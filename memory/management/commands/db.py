@@ -79,8 +79,14 @@ class Command(BaseCommand):
                 )
         provisioning = actions.add_parser("provision", help="set up roles, database and extension on a server")
         provisioning.add_argument("--url", help="URL of a superuser of your own server; LOCI_SUPERUSER_URL hides it")
-        provisioning.add_argument("--database", default="loci", help="name of the database (default: loci)")
-        provisioning.add_argument("--passwords", action="store_true", help="give the roles new passwords and show them")
+        provisioning.add_argument("--database", help="name of the database (default: loci)")
+        passwords = provisioning.add_mutually_exclusive_group()
+        passwords.add_argument("--passwords", action="store_true", help="give the roles new passwords and show them")
+        passwords.add_argument(
+            "--passwords-of-settings",
+            action="store_true",
+            help="give the roles the passwords in DATABASE_URL and DATABASE_SCHEMA_URL, and set up the database there",
+        )
         provisioning.add_argument("--sql", action="store_true", help="only print the SQL")
 
     def handle(self, *args: Any, **options: Any) -> None:
@@ -223,11 +229,17 @@ class Command(BaseCommand):
             raise CommandError("Nothing was changed.")
 
     def _provision(self, options: Mapping[str, Any]) -> None:
-        database = options["database"]
+        database = options["database"] or (self._database if options["passwords_of_settings"] else "loci")
         if options["sql"]:
             self.stdout.write(script(database), ending="")
             return
-        url = options["url"] or os.environ.get("LOCI_SUPERUSER_URL")
+        url = options["url"] or settings.SUPERUSER_URL
+        if options["passwords_of_settings"]:
+            if not url:
+                raise CommandError("--passwords-of-settings needs --url or LOCI_SUPERUSER_URL. Nothing was changed.")
+            provision_server(url, database, passwords=_passwords_of_settings())
+            self.stdout.write(f"Database {database} is set up, with the passwords of the settings.")
+            return
         if not url:
             cluster = self._cluster("set up without --url")
             with borrowed_database(cluster):
@@ -255,6 +267,21 @@ class Command(BaseCommand):
     def _require_running(self, cluster: Cluster) -> None:
         if not cluster.status().running:
             raise CommandError("The database does not run. Start it with `manage.py db start`.")
+
+
+def _passwords_of_settings() -> dict[str, str]:
+    """Give the passwords that web, workers and migrations will use, by role.
+
+    Raises:
+        CommandError: an address is missing, names another role than it is for, or has no password.
+    """
+    passwords = {}
+    for alias, role, name in (("default", APP, "DATABASE_URL"), ("schema", OWNER, "DATABASE_SCHEMA_URL")):
+        chosen = settings.DATABASES[alias]
+        if settings.EMBEDDED_DATABASE or chosen["USER"] != role or not chosen["PASSWORD"]:
+            raise CommandError(f"{name} must name the role {role} and its password. Nothing was changed.")
+        passwords[role] = chosen["PASSWORD"]
+    return passwords
 
 
 def _conninfo(chosen: Mapping[str, Any]) -> str:

@@ -21,9 +21,8 @@ from config.shared_counts import empty_counts
 from memory.errors import LociError
 from memory.management import preparation
 from memory.management.database import running_database
-from memory.management.replaying import replay_after_restore
+from memory.management.first_steps import make_ready, secrets_of
 from memory.services.accounts import FirstOwner
-from memory.services.key_places import key_findings
 from runtime.errors import RuntimeFault
 from runtime.instance import only_instance, running_instance
 from runtime.paths import data_directory
@@ -70,7 +69,7 @@ class Command(BaseCommand):
         except (RuntimeFault, LociError) as error:
             raise CommandError(error.message) from error
         except DatabaseError as error:
-            raise CommandError(_database_message(error)) from error
+            raise CommandError(preparation.database_message(error)) from error
         if code:
             raise SystemExit(code)
         self._say("Loci has stopped.")
@@ -105,18 +104,8 @@ class Command(BaseCommand):
         provision(cluster.socket_directory, str(settings.DATABASES["default"]["NAME"]))
 
     def _prepare(self) -> FirstOwner | None:
-        preparation.refuse_lost_vault()
-        preparation.check_vault()
-        preparation.bring_schema_up_to_date(self._say)
-        # Before owners are compared with the vault: those who were purged are in a restored database, without keys.
-        replay_after_restore(self._say)
-        preparation.check_owners()
-        for finding in key_findings(serving.master_key_file()):
-            if finding.status != "ok":
-                self._say(f"Warning: {finding.detail} {finding.remedy}")
+        make_ready(self._say)
         first = preparation.prepare_contents()
-        preparation.build_model(self._say)
-        preparation.make_static_directory()
         self._empty_counts()
         connections.close_all()
         return first
@@ -139,9 +128,7 @@ class Command(BaseCommand):
             "Loci is new here. This is shown once:",
             "",
             f"  Address    {serving.address(host, port)}",
-            f"  Login      {first.username}",
-            f"  Password   {first.password}",
-            f"  Agent key  {first.key.secret}",
+            *secrets_of(first),
             "",
             *self._where_the_key_is(),
             LATER,
@@ -214,12 +201,3 @@ def _signals_interrupt() -> Iterator[None]:
 
 def _seconds_since_start() -> float:
     return max(0.0, time.time() - psutil.Process().create_time())
-
-
-def _database_message(error: DatabaseError) -> str:
-    if settings.EMBEDDED_DATABASE:
-        return f"The database does not answer as it should ({type(error).__name__}). See `python3 manage.py db status`."
-    return (
-        f"The database of DATABASE_URL cannot be used ({type(error).__name__}). Check the address and the roles: "
-        "`python3 manage.py db provision --url …` sets them up, DATABASE_SCHEMA_URL names the owning role."
-    )
