@@ -1,4 +1,4 @@
-"""What the Dockerfile says, read without a builder: stages, copies, variables, and the tree that an image would hold."""
+"""What the Dockerfile says, read without a builder: stages, copies, variables, the tree that an image would hold."""
 
 from __future__ import annotations
 
@@ -90,9 +90,8 @@ def _fits(path: str, pattern: str) -> bool:
     beginnings = ["/".join(parts[:count]) for count in range(1, len(parts) + 1)]
     if pattern.startswith("**/"):
         return any(fnmatch.fnmatchcase(part, pattern.removeprefix("**/")) for part in parts)
-    return any(
-        fnmatch.fnmatchcase(beginning, pattern) for beginning in beginnings if "/" in pattern or "/" not in beginning
-    )
+    # A star stands for no slash.
+    return any(fnmatch.fnmatchcase(one, pattern) for one in beginnings if one.count("/") == pattern.count("/"))
 
 
 def materialise(target: Path) -> None:

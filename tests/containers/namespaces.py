@@ -76,17 +76,9 @@ def lacking() -> str:
     missing = [name for name in NEEDED if shutil.which(name) is None]
     if missing:
         return f"no {', '.join(missing)}"
+    script = "mount -t tmpfs tmpfs /mnt && ip link set lo up"
     tried = subprocess.run(
-        [
-            "unshare",
-            "--mount",
-            "--net",
-            "--pid",
-            "--fork",
-            "sh",
-            "-c",
-            "mount -t tmpfs tmpfs /mnt && ip link set lo up",
-        ],
+        ["unshare", "--mount", "--net", "--pid", "--fork", "sh", "-c", script],
         capture_output=True,
         text=True,
         check=False,
@@ -191,7 +183,7 @@ class Pod:
             process.kill()
             process.wait()
         self._holder.kill()
-        self._holder.wait()
+        self._holder.communicate()
 
     def _volume(self, said: str) -> str:
         name, place = said.split(":")[:2]

@@ -104,7 +104,7 @@ def _server() -> Finding:
     name = "server"
     pid = running_instance(data_directory())
     if pid is None:
-        return Finding(name, "degraded", "Loci does not run on this data directory.", "python3 manage.py up")
+        return _alone()
     host, port = running_address(data_directory()) or (settings.LOCI_HOST, settings.LOCI_PORT)
     answer = serving.ask_health(host, port)
     where = serving.address(host, port)
@@ -116,6 +116,15 @@ def _server() -> Finding:
             "Wait a moment, then see its log lines.",
         )
     return _told_by_server(answer, f"`up` runs (process {pid}) and answers at {where}")
+
+
+def _alone() -> Finding:
+    """Tell whether a web process answers that `up` has not started; with a database of its own there can be none."""
+    host, port = settings.LOCI_HOST, settings.LOCI_PORT
+    answer = None if settings.EMBEDDED_DATABASE else serving.ask_health(host, port)
+    if answer:
+        return _told_by_server(answer, f"A web process answers at {serving.address(host, port)}")
+    return Finding("server", "degraded", "Loci does not run on this data directory.", "python3 manage.py up")
 
 
 def _told_by_server(answer: Mapping[str, Any], so_far: str) -> Finding:
@@ -130,7 +139,7 @@ def _told_by_server(answer: Mapping[str, Any], so_far: str) -> Finding:
         name,
         status,
         f"{so_far}, but it calls itself {status}. {said}",
-        "Where no other line says so: restart `up`.",
+        "Where no other line says so: restart `up`, or the web process.",
     )
 
 

@@ -18,7 +18,7 @@ from memory.errors import KeysUnavailable
 from memory.management.preparation import check_known_vault
 from memory.models import DueWork, EmbeddingSpace, SpaceState
 from memory.providers.composition import forget_providers
-from memory.services import health
+from memory.services import health, key_places
 from memory.services.actors import Actor
 from memory.services.clock import now
 from memory.services.drafts import Draft
@@ -270,6 +270,18 @@ class TestKeyPlaces:
 
     def test_a_similar_name_is_not_inside(self, settings: Any, tmp_path: Path) -> None:
         assert self.found(settings, tmp_path, key="data-config/master.key")["key places"] == "ok"
+
+    def test_a_secret_that_a_container_was_granted_may_be_readable(
+        self, settings: Any, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+    ) -> None:
+        settings.DATA_DIRECTORY, settings.KEYS_DIRECTORY = tmp_path / "data", tmp_path / "keys"
+        path = tmp_path / "secrets" / "master_key"
+        path.parent.mkdir()
+        path.write_text("x")
+        path.chmod(0o444)
+        assert {one.name: one.status for one in key_findings(path)}["key modes"] == "degraded"
+        monkeypatch.setattr(key_places, "GRANTED", path.parent)
+        assert {one.status for one in key_findings(path)} == {"ok"}
 
     def test_a_key_from_the_environment(self, settings: Any, tmp_path: Path) -> None:
         settings.DATA_DIRECTORY, settings.KEYS_DIRECTORY = tmp_path / "data", tmp_path / "keys"

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import base64
+import hashlib
+import hmac
 import json
 import os
 import subprocess
@@ -9,6 +12,7 @@ import sys
 from collections.abc import Iterator
 from pathlib import Path
 
+import psycopg
 import pytest
 
 from runtime.instance import only_instance
@@ -135,6 +139,54 @@ def test_a_server_of_ones_own_is_set_up_but_never_started_or_stopped(operator: O
         assert refused.returncode == 1
         assert "DATABASE_URL is set" in refused.stderr
     assert operator.db("status").returncode == 0
+
+
+def test_the_roles_get_the_passwords_of_the_settings(operator: Operator) -> None:
+    operator.db("start")
+    socket = operator.place / "data" / "run"
+    superuser = f"host={socket} user=postgres"
+    settings = {
+        "DATABASE_URL": f"postgresql://loci_app:planted-app@/chosen?host={socket}",
+        "DATABASE_SCHEMA_URL": f"postgresql://loci_owner:planted-owner@/chosen?host={socket}",
+    }
+    named = operator.place / "superuser"
+    named.write_text(superuser)
+    made = operator.db("provision", "--passwords-of-settings", LOCI_SUPERUSER_URL_FILE=str(named), **settings)
+    assert made.returncode == 0, made.stderr
+    assert "planted" not in made.stdout + made.stderr
+    with psycopg.connect(superuser, dbname="postgres") as connection:
+        roles = connection.execute("SELECT rolname, rolpassword FROM pg_authid WHERE rolpassword IS NOT NULL")
+        stored = {name: password for name, password in roles.fetchall()}
+        assert connection.execute("SELECT count(*) FROM pg_database WHERE datname = 'chosen'").fetchone() == (1,)
+    assert set(stored) == {"loci_app", "loci_owner"}
+    assert _is_of("planted-app", stored["loci_app"])
+    assert _is_of("planted-owner", stored["loci_owner"])
+
+
+def _is_of(password: str, verifier: str) -> bool:
+    """Tell whether a stored verifier of SCRAM is that of a password."""
+    rounds, salt = verifier.split("$")[1].split(":")
+    salted = hashlib.pbkdf2_hmac("sha256", password.encode(), base64.b64decode(salt), int(rounds))
+    key = hashlib.sha256(hmac.digest(salted, b"Client Key", "sha256")).digest()
+    return base64.b64encode(key).decode() == verifier.split("$")[2].split(":")[0]
+
+
+@pytest.mark.parametrize(
+    ("settings", "said"),
+    [
+        ({}, "DATABASE_URL must name the role loci_app"),
+        ({"DATABASE_URL": "postgresql://loci_app@h/loci"}, "DATABASE_URL must name the role loci_app and its password"),
+        ({"DATABASE_URL": "postgresql://postgres:x@h/loci"}, "DATABASE_URL must name the role loci_app"),
+        ({"DATABASE_URL": "postgresql://loci_app:x@h/loci"}, "DATABASE_SCHEMA_URL must name the role loci_owner"),
+    ],
+)
+def test_passwords_that_nobody_chose_are_not_set(operator: Operator, settings: dict[str, str], said: str) -> None:
+    refused = operator.db("provision", "--passwords-of-settings", "--url", "host=/nowhere", **settings)
+    assert refused.returncode == 1
+    assert said in refused.stderr
+    unnamed = operator.db("provision", "--passwords-of-settings", **settings)
+    assert unnamed.returncode == 1
+    assert "needs --url or LOCI_SUPERUSER_URL" in unnamed.stderr
 
 
 def test_the_sql_can_be_read_without_any_server(operator: Operator) -> None:

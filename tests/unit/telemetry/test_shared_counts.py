@@ -237,6 +237,90 @@ def test_a_number_of_a_process_that_came_again_is_another_process() -> None:
     assert shared.is_alive(f"{os.getpid()}-{shared._UNKNOWN}")
 
 
+BESIDE = """
+shared._numbering = lambda: "of-another"
+shared._name_of.cache_clear()
+increase(JOB_RUNS, "seal", "ok", by=40)
+set_to(EVENTS_WAITING, 3)
+print("counted", flush=True)
+sys.stdin.read()
+"""
+
+
+class TestOtherNumberings:
+    """A process in another container counts into the same directory and cannot be seen from here."""
+
+    def beside(self, place: Path) -> subprocess.Popen[str]:
+        process = subprocess.Popen(
+            [sys.executable, "-c", PREAMBLE + BESIDE],
+            cwd=PROJECT,
+            env={**os.environ, "PYTHONPATH": str(PROJECT), shared.VARIABLE: str(place)},
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            text=True,
+        )
+        assert process.stdout is not None
+        assert process.stdout.readline() == "counted\n"
+        return process
+
+    def seen(self, place: Path) -> Any:
+        return ran(
+            """
+            increase(JOB_RUNS, "seal", "ok", by=2)
+            set_to(EVENTS_WAITING, 1)
+            first = everything()
+            shared.put_together()
+            print(json.dumps([first, everything(), files()]))
+            """,
+            place,
+        )
+
+    def test_it_is_added_and_left_alone_while_it_lives(self, tmp_path: Path) -> None:
+        process = self.beside(tmp_path)
+        mine = sorted(tmp_path.glob("*of-another.db"))
+        assert mine
+        try:
+            for before, after, files in (self.seen(tmp_path), self.seen(tmp_path)):
+                assert before["loci_turn_events_waiting{}"] == after["loci_turn_events_waiting{}"] == 4
+                assert {path.name for path in mine} <= set(files)
+            assert after[RUNS] == 44
+        finally:
+            process.communicate("")
+
+    def test_what_it_has_counted_stays_when_it_was_killed(self, tmp_path: Path) -> None:
+        process = self.beside(tmp_path)
+        process.kill()
+        process.communicate()
+        before, after, files = self.seen(tmp_path)
+        assert before[RUNS] == after[RUNS] == 42
+        assert after["loci_turn_events_waiting{}"] == 1
+        assert not [name for name in files if "of-another" in name]
+        assert not list(tmp_path.glob("*of-another.alive"))
+
+    def test_a_child_that_goes_on_does_not_keep_its_parent_alive(self, tmp_path: Path) -> None:
+        found = ran(
+            """
+            import time
+            read, write = os.pipe()
+            parent = os.fork()
+            if parent == 0:
+                shared._numbering = lambda: "another"
+                shared._name_of.cache_clear()
+                increase(JOB_RUNS, "seal", "ok", by=5)
+                child = os.fork()
+                if child == 0:
+                    os.read(read, 1)
+                os._exit(0)
+            os.waitpid(parent, 0)
+            names = {path.stem.rpartition("_")[2] for path in place.glob("*another.db")}
+            print(json.dumps([shared.is_alive(name) for name in names]))
+            os.write(write, b"x")
+            """,
+            tmp_path,
+        )
+        assert found == [False]
+
+
 class TestDirectory:
     @pytest.fixture(autouse=True)
     def own(self, tmp_path: Path) -> Any:
@@ -250,7 +334,10 @@ class TestDirectory:
         assert shared_counts.counting_environment() == {shared.VARIABLE: str(place)}
         assert place.stat().st_mode & 0o077 == 0
         (place / "counter_1-1.db").write_bytes(b"")
+        (place / "counter_1-1.alive").write_bytes(b"")
         (place / "notes.txt").write_text("the operator's own")
+        shared_counts.make_counts_directory()
+        assert (place / "counter_1-1.db").exists()
         shared_counts.empty_counts()
         assert sorted(path.name for path in place.iterdir()) == ["notes.txt"]
 
