@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import json
 import os
+import shlex
 import shutil
 import subprocess
 import sys
@@ -138,6 +139,42 @@ class Pod:
         return subprocess.run(
             line, env=making, stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=PATIENCE, check=False
         )
+
+    def documented(self, line: str, programs: Path, socket: Path) -> None:
+        """Carry out a line of the documentation that begins with `docker compose`, as the engine would.
+
+        Args:
+            line: with a redirection at its end, perhaps; files are in the pod's folder.
+            programs: those of the database server, which run on this machine.
+            socket: the folder of the server's socket, which the programs of its container would use unasked.
+        """
+        words = shlex.split(line)
+        assert words[:2] == ["docker", "compose"], line
+        source, target = None, None
+        if words[-2] in ("<", ">"):
+            place = self.home / words[-1]
+            source, target = (place, None) if words[-2] == "<" else (None, place)
+            words = words[:-2]
+        action, *rest = [word for word in words[2:] if word not in ("--rm", "--no-deps", "-T", "--detach")]
+        making = None
+        if action == "stop":
+            for service in rest:
+                self.stop(service)
+            return
+        if action == "up":
+            for service in ("web", "worker"):
+                self.start(service)
+            return
+        if action == "exec":
+            assert rest.pop(0) == "postgres"
+            command = [str(programs / rest[0]), f"--host={socket}", *rest[1:]]
+        else:
+            command, making = self.command(rest[0], rest[1:] or None)
+        with open(source or os.devnull, "rb") as read, open(target or os.devnull, "wb") as written:
+            done = subprocess.run(
+                command, env=making, stdin=read, stdout=written, stderr=subprocess.PIPE, timeout=PATIENCE, check=False
+            )
+        assert done.returncode == 0, (line, done.stderr.decode())
 
     def start(self, service: str) -> None:
         """Start a service's container."""

@@ -175,6 +175,37 @@ def _doctor(pod: Pod) -> subprocess.CompletedProcess[str]:
     return pod.run("web", ["python", "manage.py", "doctor", "--json", "--no-probe"])
 
 
+def documented(name: str) -> list[str]:
+    """Give the lines of a marked block of the documentation."""
+    page = (PROJECT / "docs" / "how-to" / "containers.md").read_text(encoding="utf-8")
+    block = re.search(rf"<!-- {name} -->\n```bash\n(.*?)```", page, re.DOTALL)
+    assert block is not None
+    return block[1].splitlines()
+
+
+def recalled(pod: Pod, key: str) -> set[str]:
+    status, told = pod.ask("/api/v1/recall", {"query": "lighthouse key"}, Authorization=f"Bearer {key}")
+    assert status == 200, told
+    return {hit["memory"]["text"] for hit in json.loads(told)["hits"]}
+
+
+def test_what_is_backed_up_as_documented_comes_back(pod: Pod) -> None:
+    server = Cluster(pod.home / "database")
+    made = pod.run("worker", ["python", "manage.py", "agent", "key", "first agent"])
+    (key,) = [word for word in made.stdout.split() if word.startswith("loci_")]
+    for line in documented("backup"):
+        pod.documented(line, server.binaries.directory, server.socket_directory)
+    later = {"text": "The lighthouse key was lost at sea."}
+    assert pod.ask("/api/v1/memories", later, Authorization=f"Bearer {key}")[0] == 201
+    assert recalled(pod, key) == {TEXT, later["text"]}
+
+    shutil.rmtree(pod.home / "volumes" / "keys")
+    for line in documented("restore"):
+        pod.documented(line, server.binaries.directory, server.socket_directory)
+    wait_for(lambda: healthy(pod, "web"), "a healthy web process", pod.log("web").read_text)
+    assert recalled(pod, key) == {TEXT}
+
+
 def test_they_end_when_they_are_asked_to(pod: Pod) -> None:
     assert pod.stop("worker") == 0
     assert pod.stop("web") in (0, 143)
