@@ -24,7 +24,7 @@ from tests.containers import compose, image
 PATIENCE = 150.0
 UID = 10001
 APP = "/opt/loci/app"
-NEEDED = ("unshare", "nsenter", "setpriv", "chroot", "mount", "ip")
+NEEDED = ("unshare", "nsenter", "setpriv", "chroot", "mount")
 # Names as a network of containers would resolve them.
 HOSTS = "127.0.0.1 localhost postgres web\n"
 
@@ -56,6 +56,16 @@ exec chroot "$root" setpriv --reuid "$UID_INSIDE" --regid "$UID_INSIDE" --clear-
     --inh-caps=-all --bounding-set=-all env -i "$@"
 """
 
+# A network of one's own begins with a loopback interface that is down.
+LOOPBACK = """
+import fcntl, os, socket, struct, sys
+with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as any_one:
+    fcntl.ioctl(any_one, 0x8914, struct.pack("16sh14x", b"lo", 0x1))
+print("up", flush=True)
+if sys.argv[1:]:
+    os.execvp(sys.argv[1], sys.argv[1:])
+"""
+
 ASK = """
 import json, sys, urllib.error, urllib.request
 path, headers, body = json.loads(sys.argv[1])
@@ -77,9 +87,9 @@ def lacking() -> str:
     missing = [name for name in NEEDED if shutil.which(name) is None]
     if missing:
         return f"no {', '.join(missing)}"
-    script = "mount -t tmpfs tmpfs /mnt && ip link set lo up"
     tried = subprocess.run(
-        ["unshare", "--mount", "--net", "--pid", "--fork", "sh", "-c", script],
+        ["unshare", "--mount", "--net", "--pid", "--fork", "sh", "-c", 'mount -t tmpfs tmpfs /mnt && exec "$@"', "sh"]
+        + [sys.executable, "-c", LOOPBACK],
         capture_output=True,
         text=True,
         check=False,
@@ -99,7 +109,7 @@ class Pod:
         (home / "image").mkdir()
         image.materialise(home / "image")
         self._holder = subprocess.Popen(
-            ["unshare", "--net", "sh", "-c", "ip link set lo up && echo up && exec sleep infinity"],
+            ["unshare", "--net", sys.executable, "-c", LOOPBACK, "sleep", "infinity"],
             stdout=subprocess.PIPE,
         )
         assert self._holder.stdout is not None

@@ -26,6 +26,7 @@ ALLOWED = {
     "memory/providers/outbound/tls.py": "its TLS",
     "config/serving.py": "asks the own server whether it answers",
     "config/later.py": "waits for the own server's port",
+    "config/probing.py": "asks the own server for health checks of containers",
     "memory/providers/minilm/build.py": "builds the model in a process of its own",
     "telemetry/metrics/tracing.py": "sends spans without content to the collector that the operator has named",
     "memory/services/vendored_files.py": "has npm fetch a newer package when a developer asks for it",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import sys
 from collections.abc import Mapping, Sequence
@@ -12,6 +13,8 @@ from django.core.management import CommandError, call_command
 from django.test import override_settings
 
 from config import serving, shared_counts
+from memory.models import User
+from memory.services.agents import authenticate
 from tests.environment import PROJECT
 
 Become = tuple[str, Sequence[str], Mapping[str, str]]
@@ -81,6 +84,25 @@ def test_there_is_no_third(became: list[Become]) -> None:
 def test_the_embedded_database_needs_no_prepare() -> None:
     with pytest.raises(CommandError, match="DATABASE_URL is not set"):
         call_command("prepare")
+
+
+def test_a_first_owner_is_made_when_it_is_asked_for(
+    db: None, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr("memory.management.commands.prepare.make_ready", lambda say: say("on the way"))
+    found = []
+    with override_settings(EMBEDDED_DATABASE=False):
+        for more in ([], ["--first-owner"], ["--first-owner"]):
+            call_command("prepare", "--json", *more)
+            found.append(json.loads(capsys.readouterr().out))
+        call_command("prepare")
+    assert capsys.readouterr().out == "on the way\nAll is ready.\n"
+    assert [one["owners"] for one in found] == [0, 1, 1]
+    assert found[0]["first_owner"] is found[2]["first_owner"] is None
+    made = found[1]["first_owner"]
+    assert made["login"] == "owner"
+    assert authenticate(made["agent_key"])
+    assert User.objects.get().check_password(made["password"])
 
 
 def test_a_database_that_is_away_is_a_clear_error(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -156,7 +156,7 @@ def test_the_roles_get_the_passwords_of_the_settings(operator: Operator) -> None
     assert "planted" not in made.stdout + made.stderr
     with psycopg.connect(superuser, dbname="postgres") as connection:
         roles = connection.execute("SELECT rolname, rolpassword FROM pg_authid WHERE rolpassword IS NOT NULL")
-        stored = dict(roles.fetchall())
+        stored: dict[str, str] = dict(roles.fetchall())
         assert connection.execute("SELECT count(*) FROM pg_database WHERE datname = 'chosen'").fetchone() == (1,)
     assert set(stored) == {"loci_app", "loci_owner"}
     assert _is_of("planted-app", stored["loci_app"])

@@ -65,6 +65,7 @@ def test_the_exit_code_says_it(
     code: int,
 ) -> None:
     said, address = server
+    monkeypatch.setenv("http_proxy", "http://127.0.0.1:9")
     said |= {"status": status, "body": body if isinstance(body, str) else json.dumps(body)}
     monkeypatch.setattr(sys, "argv", ["probing", what, address])
     assert probing.main() == code
