@@ -64,7 +64,8 @@ class Environment:
         if not secret:
             return self._kept(name, default if value is None else value)
         path = self._values.get(f"{name}_FILE")
-        if path is None:
+        # An empty one is left out: files of services can set a variable to nothing and cannot leave it unset.
+        if not path:
             return default if value is None else value
         if value:
             raise SettingError(f"{name} and {name}_FILE are both set. Keep one of them.")

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import graphlib
+import re
+from collections.abc import Container
 from typing import Any
 
 import yaml
@@ -30,9 +32,14 @@ def ours() -> dict[str, dict[str, Any]]:
     return {name: one for name, one in services().items() if one["image"].startswith("loci:")}
 
 
-def environment(service: dict[str, Any]) -> dict[str, str]:
-    """Give the variables that a service sets."""
-    return {name: str(value) for name, value in service.get("environment", {}).items()}
+def environment(service: dict[str, Any], settings: Container[str] | None = None) -> dict[str, str]:
+    """Give the variables that a service sets, where an operator has named some settings; all of them when left out."""
+
+    def chosen(found: re.Match[str]) -> str:
+        return found[2] if settings is None or found[1] in settings else ""
+
+    said = service.get("environment", {})
+    return {name: re.sub(r"\$\{(\w+):\+([^}]*)\}", chosen, str(value)) for name, value in said.items()}
 
 
 def order() -> list[str]:

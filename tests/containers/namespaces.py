@@ -122,7 +122,7 @@ class Pod:
     def command(self, service: str, command: Sequence[str] | None = None) -> tuple[list[str], dict[str, str]]:
         """Give the command line of a service's container, and the environment that its making needs."""
         said = compose.services()[service]
-        variables = {**image.environment(), **self.settings, **compose.environment(said)}
+        variables = {**image.environment(), **self.settings, **compose.environment(said, self.settings)}
         words = [f"--chdir={APP}", *(f"{name}={value}" for name, value in variables.items())]
         root = self.home / "roots" / service
         root.mkdir(parents=True, exist_ok=True)

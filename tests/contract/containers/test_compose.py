@@ -22,7 +22,7 @@ from tests.environment import PROJECT
 
 SCHEMA = PROJECT / "tests" / "contract" / "compose_spec"
 # Settings that other parts of the product declare.
-EXPECTED = {"NEO4J_PASSWORD", "REDIS_PASSWORD"}
+EXPECTED = {"NEO4J_PASSWORD", "NEO4J_URI", "REDIS_PASSWORD", "REDIS_URL"}
 SERVICES = compose.services()
 ONCE = {"provision", "prepare"}
 # Names of what holds a value that nobody else may read; such a variable names a file.
@@ -157,11 +157,17 @@ class TestOurs:
                 if variable.endswith("_FILE") and name in env.declarations:
                     assert env.declarations[name].secret, variable
         for variable in re.findall(r"\$\{(\w+)", compose.COMPOSE.read_text(encoding="utf-8")):
-            assert variable in env.declarations, variable
+            assert variable in EXPECTED or variable in env.declarations, variable
         for variable in image.environment():
             assert variable in env.declarations or variable in {
                 "PATH", "PYTHONDONTWRITEBYTECODE", "PYTHONUNBUFFERED", "LOCI_NO_BOOTSTRAP"
             }, variable  # fmt: skip
+
+    def test_a_password_is_given_only_where_its_service_is_used(self) -> None:
+        web = SERVICES["web"]
+        assert compose.environment(web, {})["REDIS_PASSWORD_FILE"] == ""
+        assert compose.environment(web, {"REDIS_URL"})["REDIS_PASSWORD_FILE"] == "/run/secrets/redis_password"
+        assert compose.environment(web, {"REDIS_URL"})["NEO4J_PASSWORD_FILE"] == ""
 
     def test_the_superuser_is_known_to_one_step_alone(self) -> None:
         knowing = {name for name, one in SERVICES.items() if "superuser_url" in one.get("secrets", ())}

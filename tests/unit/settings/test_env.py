@@ -102,6 +102,10 @@ class TestSecretFiles:
             env.string("KEY", secret=True, meaning="")
         assert "hidden" not in str(caught.value)
 
+    def test_an_empty_name_of_a_file_is_left_out(self) -> None:
+        assert Environment({"KEY_FILE": ""}).string("KEY", "d", secret=True, meaning="") == "d"
+        assert Environment({"KEY_FILE": "", "KEY": "k"}).string("KEY", secret=True, meaning="") == "k"
+
     def test_an_unreadable_file_is_an_error(self, tmp_path: Path) -> None:
         with pytest.raises(SettingError, match="KEY_FILE cannot be read"):
             Environment({"KEY_FILE": str(tmp_path / "none")}).string("KEY", secret=True, meaning="")
