@@ -20,9 +20,12 @@ COLUMN = "owner_id"
 # What stands for a value or for something that is judged elsewhere: a parameter, an outer query, a subquery's column.
 VALUE = ""
 Queries = (exp.Select, exp.Update, exp.Delete, exp.Insert, exp.Merge)
-_READ = frozenset({"SELECT", "WITH", "INSERT", "UPDATE", "DELETE", "MERGE", "COPY", "DECLARE", "EXPLAIN", "VALUES", "("})
+_READ = frozenset(
+    {"SELECT", "WITH", "INSERT", "UPDATE", "DELETE", "MERGE", "COPY", "DECLARE", "EXPLAIN", "VALUES", "("}
+)
 _WHOLE = frozenset({"TRUNCATE", "LOCK"})
 _PARAMETER = re.compile(r"%(?:\((\w+)\))?([sbt])")
+_ARRAY_CASTS = re.compile(r"(?<=\$1)(?:::\w+\[\])+")
 _COPY = re.compile(r"^COPY\s*\((?P<query>.*)\)\s*TO\s+STDOUT.*$", re.IGNORECASE | re.DOTALL)
 _COPY_TABLE = re.compile(r"^COPY\s+\"?(?P<table>\w+)\"?", re.IGNORECASE)
 _BEFORE_QUERY = re.compile(r"^(?:EXPLAIN\s*(?:\([^)]*\))?|DECLARE\s+.*?\s+FOR)\s+", re.IGNORECASE | re.DOTALL)
@@ -83,7 +86,8 @@ def _named(text: str, owned: Collection[str]) -> list[str]:
 
 
 def _parsed(text: str) -> exp.Expression:
-    plain = _PARAMETER.sub("$1", text).replace("%%", "%")
+    # One cast after another with brackets is not parsed; what a value is cast to tells nothing here.
+    plain = _ARRAY_CASTS.sub("", _PARAMETER.sub("$1", text).replace("%%", "%"))
     try:
         return sqlglot.parse_one(plain, dialect="postgres")
     except SqlglotError as error:

@@ -44,6 +44,7 @@ NARROWED = [
     "COPY (SELECT id FROM memory WHERE owner_id = $1) TO STDOUT (FORMAT binary)",
     "DECLARE rows CURSOR FOR SELECT * FROM memory WHERE owner_id = %s",
     "EXPLAIN (ANALYZE, FORMAT json) SELECT * FROM memory WHERE owner_id = %s",
+    "SELECT * FROM memory WHERE owner_id = %s AND t = ANY(%s::regclass[]::oid[])",
     "SELECT * FROM elsewhere",
     "SET LOCAL statement_timeout = 5",
     "SELECT set_config('memory', %s, true)",
