@@ -12,6 +12,7 @@ from contextvars import ContextVar
 from typing import Any, ClassVar, TypeVar
 from uuid import UUID
 
+from django.conf import settings
 from django.db import DEFAULT_DB_ALIAS, connections, models, transaction
 from django.db.models.lookups import Exact
 
@@ -43,6 +44,9 @@ def current_pseudonym() -> UUID:
 def _tell_database(owner_id: UUID | None, using: str) -> tuple[bool, UUID | None]:
     """Set the owner of the transaction; tell whether it is being erased, and give its pseudonym."""
     with connections[using].cursor() as cursor:
+        if settings.DATABASE_DISTRIBUTED:
+            # The function below stays on the coordinator; this goes along to the server that has the owner's rows.
+            cursor.execute(f"SET LOCAL {OWNER_SETTING} = '{owner_id or ''}'")
         # One statement, since every scope pays for it.
         cursor.execute(
             "SELECT set_config(%s, %s, true), o.purging_at IS NOT NULL, o.pseudonym"

@@ -1,13 +1,12 @@
 """Every statement of every route, page, job and socket names the owner for each table of owners that it touches.
 
-Row-level security would still keep owners apart without it; but one that knows the owner's shard is asked of one server,
-and one that does not of all of them.
+Row-level security would still keep owners apart without it, but where owners are spread over servers a statement
+without an owner is asked of all of them.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
 from dataclasses import dataclass
 
 import pytest
@@ -43,9 +42,7 @@ WORK = "workers look for whose work is due; the table stands outside row-level s
 EXEMPT = (
     Exempt("memory_duework", "UPDATE memory_duework SET due_at", WORK),
     Exempt("memory_duework", 'SELECT %s AS "a" FROM "memory_duework" WHERE ("memory_duework"."due_at" <= %s', WORK),
-    Exempt(
-        "memory_duework", '"memory_owner"."id" IN (SELECT U0."owner_id"', "asks for owners of whom nothing is noted"
-    ),
+    Exempt("memory_duework", '"memory_owner"."id" IN (SELECT U0."owner_id"', "finds owners of whom nothing is noted"),
     Exempt("memory_duework", "SELECT count(*) FROM memory_duework WHERE job = %(vectors)s", "health of all work"),
     Exempt("memory_duework", 'COUNT("memory_duework"."id") AS "owners"', "health of all work"),
     Exempt("memory_duework", "extract(epoch FROM now() - min(due_at)) FROM memory_duework", "the metric of all work"),
@@ -64,7 +61,7 @@ class Walk:
 
 
 @pytest.fixture(scope="module")
-def walk(django_db_setup: None, django_db_blocker: DjangoDbBlocker) -> Iterator[Walk]:
+def walk(django_db_setup: None, django_db_blocker: DjangoDbBlocker) -> Walk:
     """Make the planted world and ask for everything once, with all statements caught."""
     made = Walk()
     with written_when_asked(), django_db_blocker.unblock(), catching(made.caught, made.at):
@@ -73,7 +70,7 @@ def walk(django_db_setup: None, django_db_blocker: DjangoDbBlocker) -> Iterator[
             world = make_world()
             for part in (endpoints, pages, admin, metrics, jobs):
                 part(world, made)
-    yield made
+    return made
 
 
 def endpoints(world: World, made: Walk) -> None:

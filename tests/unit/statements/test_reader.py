@@ -26,11 +26,11 @@ NARROWED = [
     "SELECT * FROM memory m WHERE (m.owner_id, m.id) IN ((%s, %s))",
     "WITH found AS (SELECT * FROM memory WHERE owner_id = %s) SELECT * FROM found",
     "WITH memory AS (SELECT * FROM label WHERE owner_id = %s) SELECT * FROM memory",
-    "WITH RECURSIVE walk AS (SELECT id FROM memory WHERE owner_id = %(o)s UNION "
-    "SELECT m.id FROM walk JOIN memory m ON m.owner_id = %(o)s AND m.parent = walk.id) SELECT * FROM walk",
+    """WITH RECURSIVE walk AS (SELECT id FROM memory WHERE owner_id = %(o)s UNION
+    SELECT m.id FROM walk JOIN memory m ON m.owner_id = %(o)s AND m.parent = walk.id) SELECT * FROM walk""",
     "SELECT * FROM memory m WHERE m.owner_id = %s AND EXISTS (SELECT FROM label l WHERE l.owner_id = m.owner_id)",
-    "SELECT * FROM memory m, LATERAL (SELECT * FROM label l WHERE l.owner_id = m.owner_id LIMIT 3) x "
-    "WHERE m.owner_id = %s",
+    """SELECT * FROM memory m, LATERAL (SELECT * FROM label l WHERE l.owner_id = m.owner_id LIMIT 3) x
+    WHERE m.owner_id = %s""",
     "SELECT 1 FROM memory WHERE owner_id = %s UNION ALL SELECT 1 FROM label WHERE owner_id = %s",
     "INSERT INTO memory (owner_id, id) VALUES (%s, %s)",
     "INSERT INTO memory (id, owner_id) SELECT id, %s FROM label WHERE owner_id = %s",
