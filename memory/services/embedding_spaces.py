@@ -44,7 +44,8 @@ INDEXES: Final = """
     JOIN pg_am a ON a.oid = c.relam AND a.amname = 'hnsw'
     JOIN pg_class t ON t.oid = x.indrelid AND t.relkind = 'r'
     LEFT JOIN pg_inherits i ON i.inhrelid = x.indrelid
-    WHERE coalesce(i.inhparent, t.oid) = 'memory_memoryvector'::regclass AND pg_get_expr(x.indpred, x.indrelid) LIKE %(condition)s
+    WHERE coalesce(i.inhparent, t.oid) = 'memory_memoryvector'::regclass
+      AND pg_get_expr(x.indpred, x.indrelid) LIKE %(condition)s
 """
 
 

@@ -65,6 +65,8 @@ def findings(sql: str, owned: Collection[str]) -> list[Finding]:
     first = (re.match(r"\(|\w+", text) or [""])[0].upper()
     if first in _WHOLE:
         return [Finding(name, "", f"{first} has no owner") for name in _named(text, owned)]
+    if first == "DO":
+        return [Finding(name, "", "a block of PL/pgSQL, whose statements are not read") for name in _named(text, owned)]
     if first not in _READ or not _named(text, owned):
         return []
     if first == "COPY":

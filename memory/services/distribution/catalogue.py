@@ -72,6 +72,7 @@ POLICIES: Final = f"""
     SELECT t.relname, p.polname FROM pg_policy p JOIN pg_class t ON t.oid = p.polrelid AND NOT t.relispartition
     WHERE t.{OURS} ORDER BY 1, 2
 """
+SPREAD: Final = "SELECT logicalrelid::regclass::text FROM pg_dist_partition"
 
 
 @dataclass(frozen=True, slots=True)

@@ -85,6 +85,7 @@ OPEN = [
     ("COPY memory FROM STDIN", ["memory"]),
     ("TRUNCATE memory", ["memory"]),
     ("LOCK TABLE memory", ["memory"]),
+    ("DO $$ BEGIN DELETE FROM memory; END $$", ["memory"]),
 ]
 
 
