@@ -22,6 +22,8 @@ from memory.services.distribution.catalogue import Catalogue, read_catalogue
 from memory.services.distribution.places import LOCAL, REFERENCE, Place
 from memory.services.distribution.planning import Plan, make_plan
 from memory.services.drafts import Draft
+from memory.services.questions import RecallRequest
+from memory.services.recall import recall
 from memory.services.remember import remember
 from runtime.postgres.cluster import Cluster
 from tests.apps import ours
