@@ -16,6 +16,7 @@ from memory.management.upgrades.finding import Finding
 _NAME = r'(?:"?public"?\.)?"?(?P<{0}>\w+)"?'
 _TABLE = _NAME.format("table")
 _LATER = "Leave it until the release after the next, when no process uses it any more."
+_NOT_VALID = "Add it NOT VALID, and validate it in a later migration."
 _CONCURRENTLY = "Build it with CREATE INDEX CONCURRENTLY in a migration that is not atomic."
 _DECLARE = "Say in the migration's `overlap` why processes of the last release survive it."
 
@@ -91,7 +92,7 @@ def _create_index(found: re.Match[str], new: set[str]) -> Iterator[Finding]:
     key = f"RunSQL CREATE INDEX {found['index'] or found['table']}"
     if found["unique"]:
         yield Finding(
-            key, f"rows that processes of the last release write into {found['table']} may be refused", _DECLARE
+            key, f"processes of the last release may be refused what they write into {found['table']}", _DECLARE
         )
     elif not found["quietly"]:
         yield Finding(key, f"nothing can be written into {found['table']} while it is built", _CONCURRENTLY)
@@ -111,7 +112,7 @@ def _alter_table(found: re.Match[str], new: set[str]) -> Iterator[Finding]:
             yield Finding(
                 key,
                 "all rows are read while nobody can write",
-                "Add it NOT VALID, and validate it in a later migration.",
+                _NOT_VALID,
             )
         elif re.match(r"(DROP|RENAME)\b", action, re.IGNORECASE):
             yield Finding(key, "processes of the last release still use it", _LATER)

@@ -8,7 +8,7 @@ from typing import Any, Final
 
 from memory.services.distribution.catalogue import Catalogue, Table
 from memory.services.distribution.places import OWNERS, Place, column_of, place_of
-from memory.services.distribution.preparing import Step, preparation, quoted
+from memory.services.distribution.preparing import Step, preparation, quoted, within_walls
 
 DEFAULT_SHARDS: Final = 64
 FEWEST_SHARDS: Final = 1
@@ -109,13 +109,14 @@ def _wall_problems(catalogue: Catalogue, placed: tuple[Placed, ...]) -> list[str
 
 
 def _spread(catalogue: Catalogue, placed: tuple[Placed, ...], shards: int) -> list[Step]:
-    steps = [
+    settings = [
         Step(
             "setting", "", name, why,
             (f"ALTER DATABASE {quoted(catalogue.database)} SET {name} = '{value}'", f"SET {name} = '{value}'"),
         )
         for name, (value, why) in SETTINGS.items()
     ]  # fmt: skip
+    steps = []
     for one in placed:
         if one.place == Place.REFERENCE:
             steps.append(
@@ -128,7 +129,7 @@ def _spread(catalogue: Catalogue, placed: tuple[Placed, ...], shards: int) -> li
         where = f"shard_count => {shards}" if name == OWNERS else f"colocate_with => '{OWNERS}'"
         call = f"SELECT create_distributed_table('{name}', '{column_of(name)}', {where})"
         steps.append(Step("distributed table", name, name, "rows of one owner lie together", (call,)))
-    return steps
+    return settings + within_walls(catalogue, steps)
 
 
 def _targets_first(catalogue: Catalogue, names: list[str]) -> list[str]:

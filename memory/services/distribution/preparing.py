@@ -49,7 +49,22 @@ def preparation(catalogue: Catalogue) -> list[Step]:
     steps += [step for table in tables if places[table.name] == Place.DISTRIBUTED for step in _keys(table, catalogue)]
     steps += [step for table in tables if places[table.name] == Place.REFERENCE for step in _triggers(table)]
     steps += _functions(catalogue)
-    return steps
+    return within_walls(catalogue, steps)
+
+
+def within_walls(catalogue: Catalogue, steps: list[Step]) -> list[Step]:
+    """Let the owning role look over the walls of owners while the steps are done; the application's role never does.
+
+    Without it that role would copy nothing, and find nothing that a new reference may lead to.
+    """
+    walled = [name for name, table in sorted(catalogue.tables.items()) if table.has_row_security]
+    if not steps or not walled:
+        return steps
+    down, up = (
+        tuple(f"ALTER TABLE {quoted(name)} {word}FORCE ROW LEVEL SECURITY" for name in walled) for word in ("NO ", "")
+    )
+    first = Step("walls", "", "down", "the owning role must see what it copies and checks", down)
+    return [first, *steps, Step("walls", "", "up", "the owning role is under the walls again", up)]
 
 
 def _keys(table: Table, catalogue: Catalogue) -> Iterator[Step]:
@@ -132,8 +147,6 @@ def _partitions(table: Table) -> Iterator[Step]:
         return
     name, whole = quoted(table.name), quoted(f"{table.name}_whole")
     statements = [
-        # The owning role is under the walls too, and would copy nothing.
-        f"ALTER TABLE {name} NO FORCE ROW LEVEL SECURITY",
         f"CREATE TABLE {whole} (LIKE {name} INCLUDING DEFAULTS INCLUDING CONSTRAINTS INCLUDING STORAGE)",
         f"INSERT INTO {whole} SELECT * FROM {name}",
         f"DROP TABLE {name}",

@@ -11,12 +11,14 @@ import sqlglot
 from memory.services.distribution.catalogue import Catalogue, Function, Index, Reference, Table, Trigger
 from memory.services.distribution.places import Place
 from memory.services.distribution.planning import Plan, make_plan
+from memory.services.distribution.preparing import Step
 
 PRIMARY = Index("x_pkey", True, "x_pkey", True, ("owner_id", "id"), False, "", "", "PRIMARY KEY (owner_id, id)")
 
 
 def table(name: str, *columns: str, **more: Any) -> Table:
-    made = Table(name, False, columns or ("owner_id", "id"), (), True, 8192, 3, "")
+    names = columns or ("owner_id", "id")
+    made = Table(name, False, names, (), "owner_id" in names, 8192, 3, "")
     for field, value in more.items():
         setattr(made, field, value)
     return made
@@ -28,6 +30,16 @@ OWNERS = table("memory_owner", "id", "user_id", indexes=[Index("o", True, "o", T
 def plan(*tables: Table, functions: tuple[Function, ...] = (), **more: Any) -> Plan:
     found = {one.name: one for one in (OWNERS, *tables)}
     return make_plan(Catalogue("loci", found, functions, False), **more)
+
+
+def changes(made: Plan) -> list[Step]:
+    """Give what is changed within the walls, and see that these are put up again."""
+    if not made.prepare:
+        return []
+    first, *steps, last = made.prepare
+    assert (first.subject, last.subject) == ("down", "up")
+    assert [text.replace(" NO ", " ") for text in first.statements] == list(last.statements)
+    return steps
 
 
 def reference(target: str, *columns: str, **more: Any) -> Reference:
@@ -92,7 +104,7 @@ def test_a_table_of_owners_without_its_wall_is_a_problem() -> None:
 )
 def test_narrow_keys_are_widened(index: Index, statements: list[str]) -> None:
     made = plan(table("page", "owner_id", "id", "slug", "live", indexes=[index]))
-    [step] = made.prepare
+    [step] = changes(made)
     assert list(step.statements) == statements
     for text in statements:
         sqlglot.parse_one(text, dialect="postgres")
@@ -114,8 +126,8 @@ def test_references_between_places_go() -> None:
         table("memory_user", "id"),
         table("page", references=[replace(lost, name="kept")]),
     )
-    assert [(step.table, step.subject) for step in made.prepare] == [("memory_duework", "fk")]
-    assert made.prepare[0].statements == ('ALTER TABLE "memory_duework" DROP CONSTRAINT "fk"',)
+    assert [(step.table, step.subject) for step in changes(made)] == [("memory_duework", "fk")]
+    assert changes(made)[0].statements == ('ALTER TABLE "memory_duework" DROP CONSTRAINT "fk"',)
 
 
 def test_setting_null_becomes_a_trigger() -> None:
@@ -124,7 +136,7 @@ def test_setting_null_becomes_a_trigger() -> None:
         "page", "owner_id", "page", sets_null=True, nulled=("page",), definition=f"{kept} ON DELETE SET NULL (page)"
     )
     made = plan(table("page"), table("word", "owner_id", "id", "page", references=[nulls]))
-    [step] = made.prepare
+    [step] = changes(made)
     drop, add, function, trigger = step.statements
     assert add == f'ALTER TABLE "word" ADD CONSTRAINT "fk" {kept}'
     assert 'SET "page" = NULL WHERE "owner_id" = OLD."owner_id" AND "page" = OLD."id"' in function
@@ -133,14 +145,16 @@ def test_setting_null_becomes_a_trigger() -> None:
 
 def test_reference_tables_lose_triggers_and_the_right_to_change() -> None:
     retired = table("memory_retiredauditseal", "id", triggers=[Trigger("guard", "refuse", "")])
-    [step] = plan(retired).prepare
+    [step] = changes(plan(retired, table("page")))
     assert step.statements[1].startswith("REVOKE UPDATE, DELETE")
 
 
 def test_functions_say_settings_so_that_they_travel() -> None:
     source = "BEGIN PERFORM set_config('loci.owner', NEW.id::text, true); END"
-    made = plan(functions=(Function("f", False, source, f"CREATE OR REPLACE FUNCTION f() AS $$ {source} $$"),))
-    [step] = made.prepare
+    made = plan(
+        table("page"), functions=(Function("f", False, source, f"CREATE OR REPLACE FUNCTION f() AS $$ {source} $$"),)
+    )
+    [step] = changes(made)
     assert "EXECUTE format('SET LOCAL loci.owner = %L', NEW.id::text);" in step.statements[0]
 
 

@@ -29,7 +29,7 @@ HARMLESS = [
 TOLD = {
     "CREATE INDEX by_time ON memory_memory (created_at)": "RunSQL CREATE INDEX by_time",
     "CREATE UNIQUE INDEX CONCURRENTLY once ON memory_memory (x)": "RunSQL CREATE INDEX once",
-    "CREATE TABLE memory_lexposting_x PARTITION OF memory_lexposting DEFAULT": "RunSQL CREATE TABLE memory_lexposting_x",
+    "CREATE TABLE memory_part PARTITION OF memory_lexposting DEFAULT": "RunSQL CREATE TABLE memory_part",
     "CREATE OR REPLACE FUNCTION f() RETURNS int LANGUAGE sql AS 'SELECT 1'": "RunSQL CREATE OR REPLACE FUNCTION f",
     "CREATE TRIGGER t BEFORE INSERT ON memory_memory FOR EACH ROW EXECUTE FUNCTION f()": (
         "RunSQL CREATE TRIGGER memory_memory"
