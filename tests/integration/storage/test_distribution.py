@@ -142,7 +142,7 @@ def test_what_is_kept_is_as_it_was(prepared: Prepared, live: Catalogue) -> None:
 def test_what_was_stored_before_is_still_found(prepared: Prepared) -> None:
     with written_when_asked():
         found = recall(actor=prepared.owner, request=RecallRequest(query="early kettle"))
-    assert [hit.text for hit in found.hits] == ["The early kettle whistles."]
+    assert [hit.memory.text for hit in found.hits] == ["The early kettle whistles."]
     with owner_scope(prepared.owner.owner_id):
         assert (MemoryVector.objects.count(), LexPosting.objects.count()) == (1, 3)
 
