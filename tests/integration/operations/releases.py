@@ -1,4 +1,4 @@
-"""Two releases of the program on one database: the last one from the history, and the present one with a migration more."""
+"""Two releases of the program on one database: the last from the history, and the present with a migration more."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ class Migration(migrations.Migration):
     atomic = False
     dependencies = [("memory", "{last}")]
     operations = [
-        migrations.RunSQL("CREATE TABLE memory_later (owner_id uuid NOT NULL, id uuid NOT NULL, PRIMARY KEY (owner_id, id))"),
+        migrations.RunSQL("CREATE TABLE memory_later (owner_id uuid NOT NULL, id uuid NOT NULL)"),
         migrations.RunSQL("ALTER TABLE memory_memory ADD COLUMN later text NOT NULL DEFAULT 'calm'"),
         migrations.RunSQL("ALTER TABLE memory_memory ADD CONSTRAINT later CHECK (later <> '') NOT VALID"),
         AddIndexConcurrently("Memory", models.Index(fields=["owner", "updated_at"], name="memory_later")),

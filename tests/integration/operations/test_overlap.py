@@ -1,4 +1,4 @@
-"""An upgrade as it happens: the last release serves on while the next migrates and after, and neither answers an error."""
+"""An upgrade as it happens: the last release serves on while the next migrates and after, and answers no errors."""
 
 from __future__ import annotations
 
