@@ -15,6 +15,7 @@ from uuid import UUID
 from django.conf import settings
 from django.db import DEFAULT_DB_ALIAS, connections, models, transaction
 from django.db.models.lookups import Exact
+from django.db.models.sql.where import WhereNode
 
 from memory.errors import OwnerPurging, OwnerRequired
 from memory.ids import new_id
@@ -188,16 +189,16 @@ class TenantForeignKey(models.ForeignKey):  # type: ignore[type-arg]
         kwargs.setdefault("db_index", False)
         super().__init__(to, **kwargs)
 
-    def get_extra_restriction(self, alias: str | None, related_alias: str | None) -> Exact:
+    def get_extra_restriction(self, alias: str | None, related_alias: str | None) -> WhereNode:
         """Join by the owner too, so that a join of owned tables stays where the owner's rows are.
 
         Args:
             alias: of the table that is referred to.
             related_alias: of the table that refers.
         """
-        theirs = self.related_model._meta.get_field("owner")
-        ours = self.model._meta.get_field("owner")
-        return Exact(theirs.get_col(alias), ours.get_col(related_alias))
+        theirs: Any = self.related_model._meta.get_field("owner")
+        ours: Any = self.model._meta.get_field("owner")
+        return WhereNode([Exact(theirs.get_col(alias), ours.get_col(related_alias))])
 
     def deconstruct(self) -> tuple[str, str, Any, dict[str, Any]]:
         """Describe the field for migrations."""

@@ -11,6 +11,7 @@ import re
 from collections.abc import Collection, Iterator
 from dataclasses import dataclass
 from functools import reduce
+from typing import TypeVar
 
 import sqlglot
 from sqlglot import exp
@@ -30,6 +31,7 @@ _COPY = re.compile(r"^COPY\s*\((?P<query>.*)\)\s*TO\s+STDOUT.*$", re.IGNORECASE 
 _COPY_TABLE = re.compile(r"^COPY\s+\"?(?P<table>\w+)\"?", re.IGNORECASE)
 _BEFORE_QUERY = re.compile(r"^(?:EXPLAIN\s*(?:\([^)]*\))?|DECLARE\s+.*?\s+FOR)\s+", re.IGNORECASE | re.DOTALL)
 
+Node = TypeVar("Node", bound=exp.Expr)
 # (what is narrowed, by what): the second is VALUE or another table's alias.
 Rule = tuple[str, str]
 
@@ -87,7 +89,7 @@ def _named(text: str, owned: Collection[str]) -> list[str]:
     return sorted(name for name in owned if name in words)
 
 
-def _parsed(text: str) -> exp.Expression:
+def _parsed(text: str) -> exp.Expr:
     # One cast after another with brackets is not parsed; what a value is cast to tells nothing here.
     plain = _ARRAY_CASTS.sub("", _PARAMETER.sub("$1", text).replace("%%", "%"))
     try:
@@ -96,7 +98,7 @@ def _parsed(text: str) -> exp.Expression:
         raise Unreadable(f"{error}\n{text}") from error
 
 
-def _of_query(query: exp.Expression, owned: Collection[str]) -> Iterator[Finding]:
+def _of_query(query: exp.Expr, owned: Collection[str]) -> Iterator[Finding]:
     if isinstance(query, exp.Merge):
         raise Unreadable(f"MERGE is not read yet: {query.sql(dialect='postgres')}")
     if isinstance(query, exp.Insert):
@@ -129,10 +131,10 @@ def _is_owned(table: exp.Table, owned: Collection[str]) -> bool:
     return table.name in owned and table.name not in _visible_names(table)
 
 
-def _visible_names(node: exp.Expression) -> set[str]:
+def _visible_names(node: exp.Expr) -> set[str]:
     """Collect the names that WITH gives in the queries round a node."""
     names: set[str] = set()
-    above: exp.Expression | None = node
+    above: exp.Expr | None = node
     while above is not None:
         with_ = above.args.get("with_")
         if with_ is not None:
@@ -141,21 +143,21 @@ def _visible_names(node: exp.Expression) -> set[str]:
     return names
 
 
-def _own(query: exp.Expression, *kinds: type[exp.Expression]) -> Iterator[exp.Expression]:
+def _own(query: exp.Expr, *kinds: type[Node]) -> Iterator[Node]:
     """Give the nodes of a query that belong to no query within it, nor to its locks."""
     for node in query.find_all(*kinds):
-        above = node.parent
+        above: exp.Expr | None = node.parent
         while above is not None and not isinstance(above, (*Queries, exp.Lock)):
             above = above.parent
         if above is query:
             yield node
 
 
-def _alias(table: exp.Expression) -> str:
+def _alias(table: exp.Expr) -> str:
     return table.alias_or_name
 
 
-def _rules(query: exp.Expression, tables: dict[str, str]) -> set[Rule]:
+def _rules(query: exp.Expr, tables: dict[str, str]) -> set[Rule]:
     """Collect what each condition of a query narrows."""
     inner = _inner_sources(query)
     rules: set[Rule] = set()
@@ -163,7 +165,6 @@ def _rules(query: exp.Expression, tables: dict[str, str]) -> set[Rule]:
     if where is not None:
         rules |= _of_condition(where.this, tables, inner)
     for join in _own(query, exp.Join):
-        assert isinstance(join, exp.Join)
         found = _of_join(join, tables, inner)
         joined, side = _alias(join.this), (join.side or "").upper()
         # What an outer join asks says nothing about the rows of the side that is kept whole.
@@ -177,7 +178,7 @@ def _rules(query: exp.Expression, tables: dict[str, str]) -> set[Rule]:
     return rules
 
 
-def _inner_sources(query: exp.Expression) -> set[str]:
+def _inner_sources(query: exp.Expr) -> set[str]:
     """Name the subqueries, functions and CTEs that a query reads from."""
     kinds = (exp.Subquery, exp.Lateral, exp.Unnest, exp.Values, exp.Table)
     return {_alias(one) for one in _own(query, *kinds) if isinstance(one.parent, exp.From | exp.Join)}
@@ -195,7 +196,7 @@ def _of_join(join: exp.Join, tables: dict[str, str], inner: set[str]) -> set[Rul
     return rules
 
 
-def _of_condition(condition: exp.Expression, tables: dict[str, str], inner: set[str]) -> set[Rule]:
+def _of_condition(condition: exp.Expr, tables: dict[str, str], inner: set[str]) -> set[Rule]:
     if isinstance(condition, exp.Paren):
         return _of_condition(condition.this, tables, inner)
     if isinstance(condition, exp.And):
@@ -216,7 +217,7 @@ def _of_condition(condition: exp.Expression, tables: dict[str, str], inner: set[
     return set()
 
 
-def _pairs(left: exp.Expression, right: exp.Expression) -> list[tuple[exp.Expression, exp.Expression]]:
+def _pairs(left: exp.Expr, right: exp.Expr) -> list[tuple[exp.Expr, exp.Expr]]:
     if isinstance(left, exp.Tuple) and isinstance(right, exp.Tuple):
         return list(zip(left.expressions, right.expressions, strict=False))
     if isinstance(left, exp.Tuple):
@@ -224,7 +225,7 @@ def _pairs(left: exp.Expression, right: exp.Expression) -> list[tuple[exp.Expres
     return [(left, right)]
 
 
-def _equal(left: exp.Expression, right: exp.Expression, tables: dict[str, str], inner: set[str]) -> Iterator[Rule]:
+def _equal(left: exp.Expr, right: exp.Expr, tables: dict[str, str], inner: set[str]) -> Iterator[Rule]:
     for mine, other in ((left, right), (right, left)):
         alias = _owner_of(mine, tables, inner)
         if not alias:
@@ -238,13 +239,13 @@ def _equal(left: exp.Expression, right: exp.Expression, tables: dict[str, str], 
             yield alias, VALUE
 
 
-def _is_other_column(node: exp.Expression, tables: dict[str, str], inner: set[str]) -> bool:
+def _is_other_column(node: exp.Expr, tables: dict[str, str], inner: set[str]) -> bool:
     """Tell whether a node is a column of a table of this query that is no owner."""
     bare = node.unnest()
     return isinstance(bare, exp.Column) and bare.name != COLUMN and (bare.table in tables or not bare.table)
 
 
-def _owner_of(node: exp.Expression, tables: dict[str, str], inner: set[str]) -> str:
+def _owner_of(node: exp.Expr, tables: dict[str, str], inner: set[str]) -> str:
     """Give the alias of the owned table whose `owner_id` a node is; '' for anything else."""
     bare = node.unnest()
     if not isinstance(bare, exp.Column) or bare.name != COLUMN:
