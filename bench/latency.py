@@ -90,9 +90,10 @@ def measure(
 
 
 def _bytes_each(stored: int) -> dict[str, int]:
-    """Give the bytes that a memory takes in each table with its indexes, and in all of them."""
-    each = {name: round(size / stored) for name, size in bytes_by_table().items()}
-    return {"all": sum(each.values()), **{name: size for name, size in each.items() if size}}
+    """Give the bytes that a memory takes in all tables, and in each that has a hundredth of them or more."""
+    sizes = bytes_by_table()
+    each = {name: round(size / stored) for name, size in sizes.items() if size * 100 >= sum(sizes.values())}
+    return {"all": round(sum(sizes.values()) / stored), **each}
 
 
 def _round(generator: Generator, populations: Sequence[Population], space: EmbeddingSpace) -> list[float]:

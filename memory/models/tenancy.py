@@ -198,7 +198,8 @@ class TenantForeignKey(models.ForeignKey):  # type: ignore[type-arg]
         """
         theirs: Any = self.related_model._meta.get_field("owner")
         ours: Any = self.model._meta.get_field("owner")
-        return WhereNode([Exact(theirs.get_col(alias), ours.get_col(related_alias))])
+        same: Any = Exact(theirs.get_col(alias), ours.get_col(related_alias))
+        return WhereNode([same])
 
     def deconstruct(self) -> tuple[str, str, Any, dict[str, Any]]:
         """Describe the field for migrations."""

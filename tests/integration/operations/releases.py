@@ -136,7 +136,7 @@ def drive(address: str, key: str, name: str) -> list[str]:
     expect(f"memories/{stored}", {"importance": 0.8}, "PATCH")
     expect("turns", {"session": name, "turns": [{"text": f"Where is the kettle of {name}?", "role": "user"}]})
     hits = expect("recall", {"query": f"kettle of {name}"}).get("hits", [])
-    if not any(hit["id"] == stored for hit in hits if "id" in hit):
+    if not any(stored in (hit.get("id"), hit.get("memory", {}).get("id")) for hit in hits):
         wrong.append(f"recall does not find what was stored: {hits}"[:500])
     expect("memories?limit=5")
     expect("graph/entities", {"name": f"Kettle {name}", "memory": stored})

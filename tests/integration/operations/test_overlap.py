@@ -44,7 +44,7 @@ def upgrade(installation: Installation) -> Iterator[Upgrade]:
     assert migrated.returncode == 0, migrated.stderr
     made = run(old_tree, installation, "owner", "create", "ada")
     assert made.returncode == 0, made.stderr
-    keyed = run(old_tree, installation, "agent", "key", "walker")
+    keyed = run(old_tree, installation, "agent", "create", "walker")
     assert keyed.returncode == 0, keyed.stderr
     key = next(word for word in keyed.stdout.split() if word.startswith("loci_"))
     with web_process(old_tree, installation, log) as old:
