@@ -14,7 +14,8 @@ from django.test import override_settings
 from pytest_django.plugin import DjangoDbBlocker
 from sqlglot import exp
 
-from memory.models import Agent, LexPosting, Memory, MemoryVector, Owner, current_owner, owner_scope
+from memory.models import Agent, LexPosting, Memory, MemoryVector, Owner, Purge, current_owner, owner_scope
+from memory.models.purge import PurgeState
 from memory.services.accounts import create_owner
 from memory.services.actors import Actor, person
 from memory.services.distribution.applying import carry_out
@@ -22,6 +23,8 @@ from memory.services.distribution.catalogue import Catalogue, read_catalogue
 from memory.services.distribution.places import LOCAL, REFERENCE, Place
 from memory.services.distribution.planning import Plan, make_plan
 from memory.services.drafts import Draft
+from memory.services.purge.requests import begin_purge
+from memory.services.purge.runner import run_purge
 from memory.services.questions import RecallRequest
 from memory.services.recall import recall
 from memory.services.remember import remember
@@ -189,6 +192,18 @@ def test_triggers_empty_what_referred_to_deleted_rows(world: World) -> None:
         Memory.objects.filter(pk=kept).update(agent_id=agent.pk)
         agent.delete()
         assert Memory.objects.get(pk=kept).agent_id is None
+
+
+def test_an_owner_is_purged_from_the_prepared_schema(prepared: Prepared) -> None:
+    """Last of those that use it: guards, triggers and the index of the whole table are gone through to the receipt."""
+    with written_when_asked():
+        made = begin_purge(actor=prepared.owner)
+        run_purge(purge_id=made.purge.pk)
+    purge = Purge.objects.get(pk=made.purge.pk)
+    assert (purge.state, purge.error_code) == (PurgeState.DONE, "")
+    assert purge.receipt is not None
+    assert "not_rebuilt" not in str(purge.receipt)
+    assert not Owner.objects.filter(pk=prepared.owner.owner_id).exists()
 
 
 def told() -> str:
