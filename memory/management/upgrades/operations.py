@@ -161,7 +161,8 @@ def _add_index(step: Step) -> Iterator[Finding]:
 def _add_constraint(step: Step) -> Iterator[Finding]:
     if not step.is_new(step.operation.model_name):
         key = step.named(_class(step), step.operation.constraint.name)
-        yield Finding(key, "all rows are read while nobody can write", _NOT_VALID)
+        is_check = isinstance(step.operation.constraint, models.CheckConstraint)
+        yield Finding(key, "all rows are read while nobody can write", _NOT_VALID if is_check else _DECLARE)
 
 
 def _remove_constraint(step: Step) -> Iterator[Finding]:

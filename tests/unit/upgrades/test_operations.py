@@ -117,6 +117,12 @@ def test_a_declared_exception_passes_by_its_key_or_its_beginning() -> None:
     assert not judged(trigger, overlap={"RunSQL CREATE TRIGGER memory": "Another table."}).passes
 
 
+def test_a_declared_exception_may_leave_the_model_out() -> None:
+    for name in ("AddConstraint Memory.calm", "AddConstraint calm", "AddConstraint"):
+        assert judged(M.AddConstraint("Memory", CALM), overlap={name: "No row is read: the table is empty."}).passes
+    assert not judged(M.AddConstraint("Memory", CALM), overlap={"AddConstraint Memory": "Another."}).passes
+
+
 def test_an_exception_without_need_or_reason_is_told() -> None:
     spare = judged(overlap={"RunSQL DROP": "Not there."})
     assert spare.unneeded == ("RunSQL DROP",)
