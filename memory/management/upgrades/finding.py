@@ -20,7 +20,7 @@ class Finding:
     instead: str
 
     def is_named_by(self, declared: str) -> bool:
-        """Tell whether an entry of `overlap` means this: the key, its beginning up to a space, or the key without the model."""
+        """Tell whether an entry of `overlap` means this: the key, its beginning up to a space, or all but the model."""
         operation, _, subject = self.key.partition(" ")
         without_model = f"{operation} {subject.rpartition('.')[2]}"
         return declared in (self.key, without_model) or self.key.startswith(f"{declared} ")
