@@ -36,7 +36,7 @@ class Migration(migrations.Migration):
         migrations.RunSQL("CREATE TABLE memory_later (owner_id uuid NOT NULL, id uuid NOT NULL)"),
         migrations.RunSQL("ALTER TABLE memory_memory ADD COLUMN later text NOT NULL DEFAULT 'calm'"),
         migrations.RunSQL("ALTER TABLE memory_memory ADD CONSTRAINT later CHECK (later <> '') NOT VALID"),
-        AddIndexConcurrently("Memory", models.Index(fields=["owner", "updated_at"], name="memory_later")),
+        AddIndexConcurrently("Memory", models.Index(fields=["owner", "updated_at"], name="memory_by_change")),
         migrations.RunSQL("COMMENT ON COLUMN memory_memory.later IS 'Of the next release.'"),
     ]
 """
