@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from bench import stages
+from bench.database import bytes_by_table
 from bench.synthetic import Generator, Population, build_index, open_space, populate
 from memory.crypto.keyring import keyring
 from memory.errors import InvalidInput
@@ -80,11 +81,19 @@ def measure(
         "dense_recall_at_100": round(
             float(np.mean([_dense_recall(generator, one, space) for one in _spread(populations, DENSE_OWNERS)])), 4
         ),
+        "bytes_per_memory": _bytes_each(owners * memories + other_rows),
         "memories": memories,
         "owners": owners,
         "other_rows": other_rows,
         "queries": len(times),
     }
+
+
+def _bytes_each(stored: int) -> dict[str, int]:
+    """Give the bytes that a memory takes in all tables, and in each that has a hundredth of them or more."""
+    sizes = bytes_by_table()
+    each = {name: round(size / stored) for name, size in sizes.items() if size * 100 >= sum(sizes.values())}
+    return {"all": round(sum(sizes.values()) / stored), **each}
 
 
 def _round(generator: Generator, populations: Sequence[Population], space: EmbeddingSpace) -> list[float]:

@@ -126,6 +126,11 @@ _schema_url = env.string(
     meaning="The same database as the role that owns the tables; used by migrations only.",
     secret=True,
 )
+DATABASE_DISTRIBUTED = env.boolean(
+    "DATABASE_DISTRIBUTED",
+    False,
+    meaning="Owners are spread over several servers by Citus: tell each transaction's owner to the owner's server too.",
+)
 LOCI_PG_BIN = env.string("LOCI_PG_BIN", meaning="Directory of the PostgreSQL programs, instead of the packaged ones.")
 LOCI_PG_USER = env.string(
     "LOCI_PG_USER", meaning="System user that runs the embedded server when Loci runs as root; else uid 65534."

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 from collections.abc import Callable
 from pathlib import Path
 
@@ -43,7 +44,19 @@ def bring_schema_up_to_date(say: Say) -> None:
         )
     if state.pending:
         say(f"Applying {len(state.pending)} migrations.")
-        call_command("migrate", verbosity=0, interactive=False)
+        call_command("migrate", verbosity=0, interactive=False, stdout=_Lines(say))
+
+
+class _Lines(io.TextIOBase):
+    """Says what a command writes, line by line."""
+
+    def __init__(self, say: Say) -> None:
+        self._say = say
+
+    def write(self, text: str) -> int:
+        if text.strip():
+            self._say(text.strip())
+        return len(text)
 
 
 def check_vault() -> None:

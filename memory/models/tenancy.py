@@ -12,7 +12,10 @@ from contextvars import ContextVar
 from typing import Any, ClassVar, TypeVar
 from uuid import UUID
 
+from django.conf import settings
 from django.db import DEFAULT_DB_ALIAS, connections, models, transaction
+from django.db.models.lookups import Exact
+from django.db.models.sql.where import WhereNode
 
 from memory.errors import OwnerPurging, OwnerRequired
 from memory.ids import new_id
@@ -42,6 +45,9 @@ def current_pseudonym() -> UUID:
 def _tell_database(owner_id: UUID | None, using: str) -> tuple[bool, UUID | None]:
     """Set the owner of the transaction; tell whether it is being erased, and give its pseudonym."""
     with connections[using].cursor() as cursor:
+        if settings.DATABASE_DISTRIBUTED:
+            # The function below stays on the coordinator; this goes along to the server that has the owner's rows.
+            cursor.execute(f"SET LOCAL {OWNER_SETTING} = '{owner_id or ''}'")
         # One statement, since every scope pays for it.
         cursor.execute(
             "SELECT set_config(%s, %s, true), o.purging_at IS NOT NULL, o.pseudonym"
@@ -182,6 +188,18 @@ class TenantForeignKey(models.ForeignKey):  # type: ignore[type-arg]
         kwargs.setdefault("related_name", "+")
         kwargs.setdefault("db_index", False)
         super().__init__(to, **kwargs)
+
+    def get_extra_restriction(self, alias: str | None, related_alias: str | None) -> WhereNode:
+        """Join by the owner too, so that a join of owned tables stays where the owner's rows are.
+
+        Args:
+            alias: of the table that is referred to.
+            related_alias: of the table that refers.
+        """
+        theirs: Any = self.related_model._meta.get_field("owner")
+        ours: Any = self.model._meta.get_field("owner")
+        same: Any = Exact(theirs.get_col(alias), ours.get_col(related_alias))
+        return WhereNode([same])
 
     def deconstruct(self) -> tuple[str, str, Any, dict[str, Any]]:
         """Describe the field for migrations."""

@@ -57,5 +57,6 @@ def owner_statistics(owner_id: UUID, *, at: datetime | None = None) -> OwnerStat
         if rows <= FEW:
             return OwnerStatistics(rows, total, 0, expired)
         cursor.execute(PARTITION, {"owner": owner_id})
-        (partition_rows,) = cursor.fetchone()
+        # Without partitions, as where owners are spread over servers, the share is unknown.
+        (partition_rows,) = cursor.fetchone() or (0,)
     return OwnerStatistics(rows, total, partition_rows, expired)

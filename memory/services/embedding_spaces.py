@@ -42,8 +42,10 @@ INDEXES: Final = """
     FROM pg_index x
     JOIN pg_class c ON c.oid = x.indexrelid
     JOIN pg_am a ON a.oid = c.relam AND a.amname = 'hnsw'
-    JOIN pg_inherits i ON i.inhrelid = x.indrelid AND i.inhparent = 'memory_memoryvector'::regclass
-    WHERE pg_get_expr(x.indpred, x.indrelid) LIKE %(condition)s
+    JOIN pg_class t ON t.oid = x.indrelid AND t.relkind = 'r'
+    LEFT JOIN pg_inherits i ON i.inhrelid = x.indrelid
+    WHERE coalesce(i.inhparent, t.oid) = 'memory_memoryvector'::regclass
+      AND pg_get_expr(x.indpred, x.indrelid) LIKE %(condition)s
 """
 
 

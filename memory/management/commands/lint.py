@@ -17,7 +17,7 @@ DJANGO: Final = "5.2"
 
 
 class Command(BaseCommand):
-    """Run ruff, mypy, import-linter, djade and the checks of generated files."""
+    """Run ruff, mypy, import-linter, djade and the checks of migrations and generated files."""
 
     help = "Run every static check: style, types, import directions, templates, migrations, generated pages."
     requires_system_checks: list[str] = []
@@ -49,6 +49,7 @@ class Command(BaseCommand):
         # It would like to ask a database whether its history is in order, and there is none here.
         quiet = [sys.executable, "-W", "ignore::RuntimeWarning", "manage.py"]
         checks.append(("migrations", [*quiet, "makemigrations", "--check", "--dry-run"]))
+        checks.append(("upgrades", [*manage, "upgrade_check"]))
         for page in ("settings_reference", "errors_reference", "metrics_reference"):
             checks.append((page, [*manage, page, "--check"]))
         checks.append(("messages", [*manage, "messages", "--check"]))

@@ -50,12 +50,12 @@ FIND_OWNERS: Final = f"""
         found uuid[] := '{{}}';
     BEGIN
         FOR one IN SELECT id FROM memory_owner WHERE purging_at IS NULL ORDER BY id LOOP
-            PERFORM set_config('{OWNER_SETTING}', one::text, true);
+            EXECUTE format('SET LOCAL {OWNER_SETTING} = %L', one);
             IF EXISTS (SELECT FROM memory_auditevent WHERE owner_id = one AND sealed_in IS NULL) THEN
                 found := found || one;
             END IF;
         END LOOP;
-        PERFORM set_config('{OWNER_SETTING}', '', true);
+        SET LOCAL {OWNER_SETTING} = '';
         PERFORM set_config('loci.unsealed', array_to_string(found, ','), true);
     END $$
 """

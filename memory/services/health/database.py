@@ -75,11 +75,12 @@ def schema_finding() -> Finding:
     """Compare the migrations with those that this version comes with."""
     state = schema_state()
     if state.unknown:
+        # Not failing: while an upgrade is under way, what still runs must get its requests.
         return Finding(
             "schema",
-            "failing",
+            "degraded",
             f"The database was changed by a newer version of Loci ({state.unknown[-1]}).",
-            "Run that version, or restore a backup of this one.",
+            "Restart with that version; processes of the release before it may run until then.",
         )
     if state.pending:
         count = len(state.pending)

@@ -34,6 +34,7 @@ PARTITION: Final = """
     WHERE i.inhparent = %(table)s::regclass
       AND satisfies_hash_partition(i.inhparent, m[1]::int, m[2]::int, %(owner)s::uuid)
 """
+WHOLE: Final = "SELECT %(table)s::regclass::oid"
 INDEXES: Final = """
     SELECT n.nspname, c.relname, x.indisvalid
     FROM pg_index x JOIN pg_class c ON c.oid = x.indexrelid
@@ -56,6 +57,17 @@ class Rebuilding:
         return {"rebuilt": len(self.done)} | ({"not_rebuilt": reason} if reason else {})
 
 
+def _partition(cursor: Any, owner_id: UUID) -> int:
+    """Find the owner's partition; the whole table where it has none, since there each shard has its own index."""
+    table = MemoryVector._meta.db_table
+    cursor.execute(PARTITION, {"table": table, "owner": owner_id})
+    found = cursor.fetchone()
+    if found is None:
+        cursor.execute(WHOLE, {"table": table})
+        found = cursor.fetchone()
+    return int(found[0])
+
+
 def reindex_vectors(owner_id: UUID, *, rebuilding: Rebuilding, tell: Callable[[], None]) -> None:
     """Build the vector indexes of an owner's partition anew, while others go on reading and writing.
 
@@ -68,8 +80,7 @@ def reindex_vectors(owner_id: UUID, *, rebuilding: Rebuilding, tell: Callable[[]
         tell: called after each index; what it raises ends the work, which can go on later.
     """
     with _connection() as cursor:
-        cursor.execute(PARTITION, {"table": MemoryVector._meta.db_table, "owner": owner_id})
-        cursor.execute(INDEXES, {"partition": cursor.fetchone()[0]})
+        cursor.execute(INDEXES, {"partition": _partition(cursor, owner_id)})
         for schema, name, valid in cursor.fetchall():
             if name in rebuilding.done:
                 continue

@@ -234,7 +234,7 @@ class TestHealth:
         with connections["default"].cursor() as cursor:
             cursor.execute("INSERT INTO django_migrations (app, name, applied) VALUES ('memory', '9999_new', now())")
         found = checks()["schema"]
-        assert found["status"] == "failing"
+        assert found["status"] == "degraded", "it runs on beside processes of that version"
         assert "newer version" in found["detail"]
 
     def test_memory_switched_off(self, checks: Callable[[], Any], settings: Any) -> None:

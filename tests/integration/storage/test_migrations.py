@@ -4,36 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-import psycopg
 import pytest
 from django.core.management import call_command
 from django.db import connections
 from pytest_django.plugin import DjangoDbBlocker
 
 from runtime.postgres.cluster import Cluster
-from runtime.postgres.provision import provision
+from tests.integration.storage.databases import own_database
 
 
 @pytest.fixture
 def empty_database(cluster: Cluster, django_db_blocker: DjangoDbBlocker) -> Iterator[str]:
     """Point both connections at a fresh database for one test."""
-    name = f"{connections['schema'].settings_dict['NAME'][:40]}_empty"
-    former = {alias: connections[alias].settings_dict["NAME"] for alias in ("default", "schema")}
-    socket = cluster.socket_directory
-    admin = f"host={socket} user=postgres dbname=postgres"
-    with psycopg.connect(admin, autocommit=True) as connection:
-        connection.execute(f'DROP DATABASE IF EXISTS "{name}" WITH (FORCE)'.encode())
-    provision(socket, name)
-    with django_db_blocker.unblock():
-        for alias in former:
-            connections[alias].close()
-            connections[alias].settings_dict["NAME"] = name
+    with own_database(cluster, django_db_blocker, "empty") as name:
         yield name
-        for alias, database in former.items():
-            connections[alias].close()
-            connections[alias].settings_dict["NAME"] = database
-    with psycopg.connect(admin, autocommit=True) as connection:
-        connection.execute(f'DROP DATABASE "{name}" WITH (FORCE)'.encode())
 
 
 def relations() -> set[str]:

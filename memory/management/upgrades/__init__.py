@@ -1,0 +1,1 @@
+"""Whether migrations let processes of the last release work on beside those of the new one."""
