@@ -40,8 +40,9 @@ BEHIND_IN_A_ROW: Final = 3
 # What is answered is on the disk, unless commits do not wait for it. The place of insertion alone would also count what
 # nobody has committed, which is written later than a recall can wait for.
 POSITION_SQL: Final = """
-    SELECT CASE current_setting('synchronous_commit')
-        WHEN 'off' THEN pg_current_wal_insert_lsn() ELSE pg_current_wal_flush_lsn() END::text
+    SELECT CASE WHEN pg_is_in_recovery() THEN NULL
+                WHEN current_setting('synchronous_commit') = 'off' THEN pg_current_wal_insert_lsn()
+                ELSE pg_current_wal_flush_lsn() END::text
 """
 # A server that was promoted keeps the place where its replay ended.
 CAUGHT_UP_SQL: Final = "SELECT coalesce(pg_is_in_recovery() AND pg_last_wal_replay_lsn() >= %s::pg_lsn, false)"
@@ -95,7 +96,8 @@ def position() -> str | None:
         return None
     with connection.cursor() as cursor:
         cursor.execute(POSITION_SQL)
-        return str(cursor.fetchone()[0])
+        found: str | None = cursor.fetchone()[0]
+        return found
 
 
 def read(owner_id: UUID, since: str | None, work: Callable[[], T], *, sound: Callable[[T], bool]) -> tuple[T, Place]:

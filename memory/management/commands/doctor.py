@@ -22,6 +22,7 @@ from memory.services.health import RESTORE_VAULT, health_findings
 from memory.services.key_places import key_findings
 from memory.services.keys.lost_texts import lost_texts_finding
 from memory.services.keys.rotation import rotation_finding
+from memory.services.replica_probe import probed_replica
 from runtime import bootstrap
 from runtime.errors import RuntimeFault
 from runtime.instance import running_address, running_instance
@@ -54,6 +55,8 @@ class Command(BaseCommand):
         reachable = all(found.name != "database" or found.status == "ok" for found in known)
         if not options["no_probe"] and settings.EMBEDDING_PROVIDER != "none":
             known = [_probed(found) if found.name == "embedder" and found.status == "ok" else found for found in known]
+        if reachable:
+            known = [*(found for found in known if found.name != "replica"), *probed_replica()]
         findings += known
         if reachable and all(found.status == "ok" for found in known if found.name in ("keys", "schema")):
             findings += [_owners(), lost_texts_finding(), rotation_finding()]
