@@ -130,9 +130,12 @@ LOCI_PG_BIN = env.string("LOCI_PG_BIN", meaning="Directory of the PostgreSQL pro
 LOCI_PG_USER = env.string(
     "LOCI_PG_USER", meaning="System user that runs the embedded server when Loci runs as root; else uid 65534."
 )
+LOCI_DB_POOL_MAX = env.integer(
+    "LOCI_DB_POOL_MAX", 12, meaning="Most database connections of the web process.", minimum=1
+)
 _pool = {
     "min_size": env.integer("LOCI_DB_POOL_MIN", 1, meaning="Database connections the web process keeps open."),
-    "max_size": env.integer("LOCI_DB_POOL_MAX", 12, meaning="Most database connections of the web process.", minimum=1),
+    "max_size": LOCI_DB_POOL_MAX,
     "timeout": env.number("LOCI_DB_POOL_TIMEOUT", 10, meaning="Seconds to wait for a free connection."),
 }
 USE_POOL = env.boolean(

@@ -21,9 +21,11 @@ from config.shared_counts import empty_counts
 from memory.errors import LociError
 from memory.management import preparation
 from memory.management.database import running_database
+from memory.management.own_server import refuse_unfit_server
 from memory.management.replaying import replay_after_restore
 from memory.services.accounts import FirstOwner
 from memory.services.key_places import key_findings
+from memory.services.schema import schema_state
 from runtime.errors import RuntimeFault
 from runtime.instance import only_instance, running_instance
 from runtime.paths import data_directory
@@ -105,6 +107,7 @@ class Command(BaseCommand):
         provision(cluster.socket_directory, str(settings.DATABASES["default"]["NAME"]))
 
     def _prepare(self) -> FirstOwner | None:
+        refuse_unfit_server(migrating=bool(schema_state().pending))
         preparation.refuse_lost_vault()
         preparation.check_vault()
         preparation.bring_schema_up_to_date(self._say)
