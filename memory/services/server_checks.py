@@ -39,7 +39,7 @@ SERVER_SQL: Final = """
     FROM pg_database d, pg_roles r WHERE d.datname = current_database() AND r.rolname = current_user
 """
 OPEN_SQL: Final = """
-    SELECT c.relname FROM unnest(%s) AS owned (name) JOIN pg_class c ON c.oid = to_regclass(owned.name)
+    SELECT c.relname FROM unnest(%s::text[]) AS owned (name) JOIN pg_class c ON c.oid = to_regclass(owned.name)
     WHERE NOT (c.relrowsecurity AND c.relforcerowsecurity) ORDER BY 1
 """
 CLOSED_SQL: Final = """
@@ -136,7 +136,7 @@ def _connections(server: Server, *, pooled: bool) -> Finding:
 
 
 def _walls() -> Finding:
-    """Look whether row-level security is forced on every owner's table, and every table is there for the application."""
+    """Look whether row-level security is forced on every owner's table, and whether all tables can be read."""
     name = "walls"
     owned = [model._meta.db_table for model in apps.get_models() if issubclass(model, OwnedRow)]
     with connections[DEFAULT_DB_ALIAS].cursor() as cursor:

@@ -34,6 +34,8 @@ from runtime.postgres.provision import provision
 from runtime.processes import Service, Supervisor
 
 POLL: Final = 0.1
+# How PgBouncer begins what it says of options in an address.
+UNKNOWN_PARAMETER: Final = "unsupported startup parameter"
 SLOW_POLL: Final = 5.0
 PATIENCE: Final = 120.0
 LATER: Final = (
@@ -222,6 +224,11 @@ def _seconds_since_start() -> float:
 def _database_message(error: DatabaseError) -> str:
     if settings.EMBEDDED_DATABASE:
         return f"The database does not answer as it should ({type(error).__name__}). See `python3 manage.py db status`."
+    if UNKNOWN_PARAMETER in str(error):
+        return (
+            "The pooler that DATABASE_URL leads to refuses start-up parameters. Take `options` out of the address; "
+            "`db provision` sets what Loci needs for its roles."
+        )
     return (
         f"The database of DATABASE_URL cannot be used ({type(error).__name__}). Check the address and the roles: "
         "`python3 manage.py db provision --url …` sets them up, DATABASE_SCHEMA_URL names the owning role."
