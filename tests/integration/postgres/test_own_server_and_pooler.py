@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 import shutil
+import subprocess
 import urllib.parse
 import urllib.request
 from collections.abc import Iterator
@@ -235,3 +236,41 @@ def test_the_address_may_name_options_only_where_the_server_takes_them(pooled: P
     done = pooled.installation.run("up", environment={**beside(pooled), **through})
     assert done.returncode == 1
     assert "start-up parameters" in done.stderr
+
+
+def test_a_dump_that_is_restored_brings_nothing_back_that_was_purged(pooled: Pooled) -> None:
+    """The operator's own tools, a purge in between, and `up`; this stops the installation, so it comes last."""
+    installation, server = pooled.installation, pooled.server
+    status, body = installation.ask("memories", {"text": "Ada keeps the key under the blue stone."}, key=pooled.key)
+    assert status == 201, body
+    dump = installation.home / "loci.dump"
+    run_tool(server, "pg_dump", "--format=custom", f"--file={dump}", pooled.direct("loci_backup"))
+    plain = run_tool(server, "pg_restore", "--file=-", str(dump))
+    assert "memory_memory" in plain
+    assert "blue stone" not in plain
+
+    purge = answered(pooled, "purge", "run", "--memory", body["id"], "--owner", "owner", "--yes", "--wait")
+    assert purge["state"] == "done"
+    assert installation.stop() == 0
+    server.execute("DROP DATABASE loci WITH (FORCE)")
+    superuser = {"LOCI_SUPERUSER_URL": server.url()}
+    assert installation.run("db", "provision", environment=superuser).returncode == 0
+    run_tool(server, "pg_restore", "--exit-on-error", f"--dbname={server.url(database='loci')}", str(dump))
+
+    without_keys = {**beside(pooled), "KEYS_DATABASE_URL": "", "LOCI_KEYS_DIR": str(installation.home / "no-keys")}
+    blind = installation.run("up", environment=without_keys)
+    assert blind.returncode == 1
+    assert "key vault is gone" in blind.stderr
+    assert "Erased again what the purge ledger names: 1 memories." in installation.start()
+    status, body = installation.ask("recall", {"query": "Where is the key?"}, key=pooled.key)
+    assert status == 200
+    assert "blue stone" not in json.dumps(body)
+
+
+def run_tool(server: OwnServer, name: str, *arguments: str) -> str:
+    """Run a program of the server's version, and give what it prints."""
+    done = subprocess.run(
+        [str(server.binaries.program(name)), *arguments], capture_output=True, text=True, errors="replace", check=False
+    )
+    assert done.returncode == 0, done.stderr
+    return done.stdout
