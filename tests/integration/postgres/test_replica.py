@@ -14,12 +14,14 @@ from memory.models import Memory, OwnerSettings, owner_scope
 from memory.ports.reading import REPLICA, reading_from, reading_place
 from memory.recall import lexical
 from memory.services import replica as replicas
+from memory.services import server_checks
 from memory.services.actors import Actor
 from memory.services.drafts import Draft
 from memory.services.questions import RecallRequest
 from memory.services.recall import Recalled, recall
 from memory.services.remember import remember
 from memory.services.replica_probe import probed_replica
+from memory.services.server_checks import server_of, unfit
 from runtime.postgres.cluster import Cluster
 from tests.integration.postgres.conftest import Observer
 from tests.integration.postgres.streaming import ask, wait_until
@@ -196,3 +198,10 @@ def test_a_server_that_is_no_replica_is_never_searched(
         connections[REPLICA].close()
         there["HOST"] = before
     assert observer.places == ["behind"]
+
+
+def test_a_replica_is_no_place_to_write(replica: Cluster, monkeypatch: pytest.MonkeyPatch) -> None:
+    assert server_of(REPLICA).replica
+    assert server_of(REPLICA).identity == server_of(DEFAULT_DB_ALIAS).identity
+    monkeypatch.setattr(server_checks, "server_of", lambda alias: server_of(REPLICA))
+    assert "takes no writes" in next(unfit(migrating=False)).detail
