@@ -52,7 +52,8 @@ def pooled() -> Iterator[Pooled]:
     program = required_program("pgbouncer", "/usr/sbin/pgbouncer", package="pgbouncer")
     with ExitStack() as stack:
         homes = [make_home() for _ in range(3)]
-        stack.callback(lambda: [shutil.rmtree(home) for home in homes])
+        for home in homes:
+            stack.callback(shutil.rmtree, home)
         server = OwnServer(homes[0], find())
         stack.callback(server.stop)
         server.start({"timezone": "America/New_York"})
@@ -66,12 +67,11 @@ def pooled() -> Iterator[Pooled]:
         pooler = Pooler(homes[2], server, program, {**passwords, "postgres": server.password}, size=SIZE)
         stack.callback(pooler.stop)
         pooler.start()
-        through = {"port": pooler.port}
         installation.environment |= {
-            "DATABASE_URL": server.url("loci_app", passwords["loci_app"], database="loci", **through),
-            "DATABASE_SCHEMA_URL": server.url("loci_owner", passwords["loci_owner"], database="loci", **through),
+            "DATABASE_URL": server.url("loci_app", passwords["loci_app"], database="loci", port=pooler.port),
+            "DATABASE_SCHEMA_URL": server.url("loci_owner", passwords["loci_owner"], database="loci", port=pooler.port),
             "LIVE_DATABASE_URL": server.url("loci_app", passwords["loci_app"], database="loci"),
-            "KEYS_DATABASE_URL": server.url(database="keys", **through),
+            "KEYS_DATABASE_URL": server.url(database="keys", port=pooler.port),
         }
         stack.callback(installation.end)
         said = installation.start()

@@ -63,7 +63,7 @@ def test_without_a_limit_the_roles_own_one_holds(alice: Actor) -> None:
 def test_a_request_that_takes_too_long_is_a_503_with_a_code(alice: Actor, make_agent: Any, settings: Settings) -> None:
     settings.DATABASE_STATEMENT_TIMEOUT = SHORT
     _, key = make_agent(alice)
-    sent = {"headers": {"Authorization": f"Bearer {key}"}, "content_type": "application/json"}
+    sent: Any = {"headers": {"Authorization": f"Bearer {key}"}, "content_type": "application/json"}
     client = Client(raise_request_exception=False)
     with locked("memory_memory"):
         read = client.get("/api/v1/memories", **sent)
