@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable
 from typing import Any, Final
 
@@ -14,11 +15,33 @@ from django.utils.decorators import sync_and_async_middleware
 from django.views import defaults
 
 from memory.api.problems import MEDIA_TYPE, Problem, problem_body, problem_of
-from memory.errors import UnknownHost
+from memory.errors import StatementTimeout, UnknownHost
+from memory.palace.errors import error_response
+from memory.ports.statement_limits import statements_limited, was_cut_off
 from memory.services.session_keys import is_session_key
 
 API_PREFIX: Final = "/api/"
 FORMS: Final = frozenset({"application/x-www-form-urlencoded", "multipart/form-data"})
+
+
+@sync_and_async_middleware
+def limited_statements(get_response: Callable[[HttpRequest], Any]) -> Callable[[HttpRequest], Any]:
+    """Make a middleware that limits how long each statement of a request may take, after DATABASE_STATEMENT_TIMEOUT."""
+    if iscoroutinefunction(get_response):
+
+        async def later(request: HttpRequest) -> HttpResponse:
+            with statements_limited(settings.DATABASE_STATEMENT_TIMEOUT):
+                answer: HttpResponse = await get_response(request)
+                return answer
+
+        return later
+
+    def at_once(request: HttpRequest) -> HttpResponse:
+        with statements_limited(settings.DATABASE_STATEMENT_TIMEOUT):
+            answer: HttpResponse = get_response(request)
+            return answer
+
+    return at_once
 
 
 @sync_and_async_middleware
@@ -53,6 +76,18 @@ def bad_request(request: HttpRequest, exception: Exception) -> HttpResponse:
     if isinstance(exception, DisallowedHost):
         return _as_problem(problem_of(UnknownHost()))
     return _as_problem(Problem(400, "request.refused", "The request was refused. Nothing was stored."))
+
+
+def server_error(request: HttpRequest) -> HttpResponse:
+    """Answer what nobody caught: a statement that was cut off with its reason, all else with the page of errors.
+
+    Django calls it, as `handler500` of the routes, while the error is handled.
+    """
+    if not was_cut_off(sys.exc_info()[1]):
+        return defaults.server_error(request)
+    if request.path_info.startswith(API_PREFIX):
+        return _as_problem(problem_of(StatementTimeout()))
+    return error_response(request, StatementTimeout())
 
 
 def _refused(request: HttpRequest) -> HttpResponse | None:

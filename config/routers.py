@@ -4,6 +4,11 @@ from __future__ import annotations
 
 from typing import Any
 
+from django.db import DEFAULT_DB_ALIAS
+from django.db.models import Model
+
+from memory.ports.reading import reading_place
+
 SCHEMA = "schema"
 
 
@@ -17,3 +22,15 @@ class SchemaRouter:
     def allow_relation(self, obj1: Any, obj2: Any, **hints: Any) -> bool:
         """Allow relations: both connections are the same database."""
         return True
+
+
+class ReadingRouter:
+    """Send what is read within `reading_from` to the place it names, and everything that is written to the database."""
+
+    def db_for_read(self, model: type[Model], **hints: Any) -> str:
+        """Give the place of the block; also for a row that came from another one."""
+        return reading_place()
+
+    def db_for_write(self, model: type[Model], **hints: Any) -> str:
+        """Give the database itself, also for a row that a replica gave."""
+        return DEFAULT_DB_ALIAS

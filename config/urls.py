@@ -8,6 +8,7 @@ from memory.admin.site import site
 from telemetry.api.views.scraping import metrics
 
 handler400 = "config.middleware.bad_request"
+handler500 = "config.middleware.server_error"
 
 urlpatterns: list[URLPattern | URLResolver] = [
     path("api/v1/", include("telemetry.api.urls")),

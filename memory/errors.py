@@ -148,6 +148,13 @@ class MemoryDisabled(LociError):
     status = 503
 
 
+class StatementTimeout(LociError):
+    """A question to the database took too long and was cut off. It changed nothing; ask for less or try again later."""
+
+    code = "database.timeout"
+    status = 503
+
+
 class ProviderUnavailable(LociError):
     """An outside provider did not answer usably."""
 

@@ -140,9 +140,12 @@ SUPERUSER_URL = env.string(
     meaning="A role that may make roles, databases and extensions on that server; `db provision` alone reads it.",
     secret=True,
 )
+LOCI_DB_POOL_MAX = env.integer(
+    "LOCI_DB_POOL_MAX", 12, meaning="Most database connections of the web process.", minimum=1
+)
 _pool = {
     "min_size": env.integer("LOCI_DB_POOL_MIN", 1, meaning="Database connections the web process keeps open."),
-    "max_size": env.integer("LOCI_DB_POOL_MAX", 12, meaning="Most database connections of the web process.", minimum=1),
+    "max_size": LOCI_DB_POOL_MAX,
     "timeout": env.number("LOCI_DB_POOL_TIMEOUT", 10, meaning="Seconds to wait for a free connection."),
 }
 USE_POOL = env.boolean(
@@ -169,7 +172,38 @@ _live_url = env.string(
     secret=True,
 )
 LIVE_DATABASE = _database.from_url(_live_url) if _live_url else None
-DATABASE_ROUTERS = ["config.routers.SchemaRouter"]
+_replica_url = env.string(
+    "DATABASE_REPLICA_URL",
+    meaning="A streaming replica of the database of DATABASE_URL, as the application role. Recall searches there while "
+    "it has what was stored before the question, else in the database itself.",
+    secret=True,
+)
+if _replica_url and not _database_url:
+    raise SettingError("DATABASE_REPLICA_URL is set without DATABASE_URL. The embedded server has no replica.")
+if _replica_url:
+    DATABASES["replica"] = _database.replica(_database.from_url(_replica_url), pool=_pool if USE_POOL else None)
+DATABASE_REPLICA_WAIT = env.integer(
+    "DATABASE_REPLICA_WAIT",
+    100,
+    meaning="Milliseconds that a recall waits for the replica to have what was stored before it; then it searches in "
+    "the database of DATABASE_URL.",
+    maximum=5_000,
+)
+DATABASE_STATEMENT_TIMEOUT = env.number(
+    "DATABASE_STATEMENT_TIMEOUT",
+    30,
+    meaning="Seconds after which a statement of a request is cut off; the request then gets `database.timeout`. Parts "
+    "of a recall have shorter ones of their own. 0: as the database's role has it.",
+    maximum=3_600,
+)
+DATABASE_JOB_STATEMENT_TIMEOUT = env.number(
+    "DATABASE_JOB_STATEMENT_TIMEOUT",
+    600,
+    meaning="Seconds after which a statement of background work is cut off; the work is tried again. 0: as the "
+    "database's role has it.",
+    maximum=86_400,
+)
+DATABASE_ROUTERS = ["config.routers.SchemaRouter", "config.routers.ReadingRouter"]
 DEFAULT_AUTO_FIELD = "django.db.models.BigAutoField"
 
 env.section("Embedding")

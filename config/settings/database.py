@@ -44,6 +44,18 @@ def embedded(socket_directory: Path, *, user: str, name: str = "loci") -> dict[s
     return {"NAME": name, "USER": user, "PASSWORD": "", "HOST": str(socket_directory), "PORT": "5432", "OPTIONS": {}}
 
 
+# A replica that is gone must not hold a recall up, which has another place to ask.
+REPLICA_PATIENCE = 2
+
+
+def replica(base: dict[str, Any], *, pool: dict[str, Any] | None) -> dict[str, Any]:
+    """Complete the connection settings of a replica, on which nobody waits for long."""
+    patient = {"connect_timeout": str(REPLICA_PATIENCE), **base["OPTIONS"]}
+    return connection(
+        {**base, "OPTIONS": patient}, pool=pool and {**pool, "timeout": min(pool["timeout"], REPLICA_PATIENCE)}
+    )
+
+
 def connection(base: dict[str, Any], *, pool: dict[str, Any] | None) -> dict[str, Any]:
     """Complete connection settings for Django; `pool` is set in the web process only, since workers fork."""
     options = dict(base["OPTIONS"])

@@ -30,6 +30,7 @@ INSTALLED_APPS = [
 MIDDLEWARE = [
     "config.request_ids.request_ids",
     "config.probes.probes",
+    "config.middleware.limited_statements",
     "telemetry.metrics.middleware.counted_requests",
     "telemetry.metrics.traced_requests.traced_requests",
     "django.middleware.security.SecurityMiddleware",

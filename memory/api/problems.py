@@ -25,14 +25,16 @@ from rest_framework.response import Response
 
 from memory.api.actions import action_of
 from memory.api.authentication import REALM
-from memory.errors import LociError, RateLimited
+from memory.errors import LociError, RateLimited, StatementTimeout
 from memory.ports.request_id import current_request_id
+from memory.ports.statement_limits import was_cut_off
 
 logger = logging.getLogger(__name__)
 
 MEDIA_TYPE: Final = "application/problem+json"
 RESERVED: Final = frozenset({"type", "title", "status", "detail", "code"})
 MOST_ERRORS: Final = 50
+CUT_OFF_WAIT: Final = 5
 # A request refused with one of these was refused as a whole, for what it sent.
 REFUSED_AS_SENT: Final = frozenset({400, 413, 415, 422})
 # How a message says by itself what was not done.
@@ -176,6 +178,9 @@ def _of_django(error: Exception) -> Problem | None:
         return Problem(400, "request.refused", "The request was refused.")
     if isinstance(error, UnreadablePostError):
         return Problem(400, "body.unreadable", "The body ended before it was complete.")
+    if was_cut_off(error):
+        logger.error("a statement of a request took longer than DATABASE_STATEMENT_TIMEOUT and was cut off")
+        return _own(StatementTimeout(retry_after=CUT_OFF_WAIT))
     if isinstance(error, OperationalError | InterfaceError):
         logger.error("the database failed a request: %s", type(error.__cause__ or error).__name__)
         return Problem(

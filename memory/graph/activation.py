@@ -7,9 +7,8 @@ from dataclasses import dataclass
 from typing import Any, Final
 from uuid import UUID
 
-from django.db import connection
-
 from memory.models import Status, current_owner
+from memory.ports.reading import reading as connection
 
 MOST_OF_SEED: Final = 50
 """Links of one memory that are followed, the heaviest first."""

@@ -17,10 +17,10 @@ from typing import Any, Final
 from uuid import UUID
 
 import numpy as np
-from django.db import connection
 from numpy.typing import NDArray
 
 from memory.models import EdgeKind, Status, current_owner
+from memory.ports.reading import reading as connection
 
 MOST_BYTES: Final = 128 * 1024 * 1024
 """Of all matrices that a process keeps."""

@@ -11,9 +11,8 @@ from datetime import datetime
 from typing import Any, Final
 from uuid import UUID
 
-from django.db import connection
-
 from memory.models import NameKind, Status, current_owner
+from memory.ports.reading import reading as connection
 
 MOST_HOPS: Final = 3
 MOST_FRONTIER: Final = 100

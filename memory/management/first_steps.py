@@ -4,14 +4,16 @@ from __future__ import annotations
 
 from config import serving
 from memory.management import preparation
+from memory.management.own_server import refuse_unfit_server
 from memory.management.preparation import Say
 from memory.management.replaying import replay_after_restore
 from memory.services.accounts import FirstOwner
 from memory.services.key_places import key_findings
+from memory.services.schema import schema_state
 
 
 def make_ready(say: Say) -> None:
-    """Check the keys, bring the schema up to date, erase again after a restore, and make what serving needs.
+    """Check server and keys, bring the schema up to date, erase again after a restore, and make what serving needs.
 
     Takes a second where all is in place; the first time the migrations, and some seconds for the embedding model.
 
@@ -19,10 +21,11 @@ def make_ready(say: Say) -> None:
         say: is given a line for each thing done that takes a while, and for each warning.
 
     Raises:
-        RuntimeFault: the database was changed by a newer version; it was not touched.
+        RuntimeFault: the server is not fit, or the database was changed by a newer version; it was not touched.
         KeysUnavailable: the vault is gone, does not open, or lacks keys of owners.
         django.db.DatabaseError: the database cannot be asked or changed.
     """
+    refuse_unfit_server(migrating=bool(schema_state().pending))
     preparation.refuse_lost_vault()
     preparation.check_vault()
     preparation.bring_schema_up_to_date(say)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 from collections.abc import Callable
 from pathlib import Path
+from typing import Final
 
 from django.conf import settings
 from django.core.management import call_command
@@ -22,6 +23,8 @@ from memory.services.schema import schema_state
 from runtime.errors import RuntimeFault
 
 Say = Callable[[str], None]
+# How PgBouncer begins what it says of options in an address.
+UNKNOWN_PARAMETER: Final = "unsupported startup parameter"
 
 
 class NewerDatabase(RuntimeFault):
@@ -139,6 +142,11 @@ def database_message(error: DatabaseError) -> str:
     """Say what to do about a database that does not answer as it should, without its own words, which hold values."""
     if settings.EMBEDDED_DATABASE:
         return f"The database does not answer as it should ({type(error).__name__}). See `python3 manage.py db status`."
+    if UNKNOWN_PARAMETER in str(error):
+        return (
+            "The pooler that DATABASE_URL leads to refuses start-up parameters. Take `options` out of the address; "
+            "`db provision` sets what Loci needs for its roles."
+        )
     return (
         f"The database of DATABASE_URL cannot be used ({type(error).__name__}). Check the address and the roles: "
         "`python3 manage.py db provision --url …` sets them up, DATABASE_SCHEMA_URL names the owning role."

@@ -9,6 +9,7 @@ from typing import Final
 from django.db import DatabaseError, connections
 
 from memory.errors import LociError
+from memory.services.purge.older_database import is_older_than_ledger
 from memory.services.purge.replay import Replayed, replay
 from memory.services.schema import schema_state
 from runtime.paths import data_directory
@@ -28,12 +29,17 @@ def mark_restore() -> None:
 
 
 def replay_after_restore(say: Say) -> None:
-    """Replay the purges if a restore waits for that, and say what came of it; what fails is tried again at `up`."""
-    if not _mark().exists():
-        return
+    """Replay the purges where the database is older than their ledger, and say what came of it.
+
+    That is so after a `db restore`, which notes it, and after any other restore, which the database shows by what it
+    does not know. What fails is tried again at `up`.
+    """
+    marked = _mark().exists()
     later = f"That is done when `up` starts, or by `{BY_HAND}`."
     try:
         state = schema_state()
+        if not marked and (state.pending or state.unknown or not is_older_than_ledger()):
+            return
         if state.pending or state.unknown:
             say(f"What was erased since the backup has to be erased again. {later}")
             return

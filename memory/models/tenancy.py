@@ -9,16 +9,18 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
-from typing import Any, ClassVar, TypeVar
+from typing import Any, ClassVar, Final, TypeVar
 from uuid import UUID
 
 from django.conf import settings
-from django.db import DEFAULT_DB_ALIAS, connections, models, transaction
+from django.db import connections, models, transaction
 from django.db.models.lookups import Exact
 from django.db.models.sql.where import WhereNode
 
 from memory.errors import OwnerPurging, OwnerRequired
 from memory.ids import new_id
+from memory.ports.reading import reading_place
+from memory.ports.statement_limits import statement_limit_ms
 
 OWNER_SETTING = "loci.owner"
 
@@ -42,41 +44,52 @@ def current_pseudonym() -> UUID:
     return pseudonym
 
 
-def _tell_database(owner_id: UUID | None, using: str) -> tuple[bool, UUID | None]:
-    """Set the owner of the transaction; tell whether it is being erased, and give its pseudonym."""
+# One statement, since every scope pays for it. A scope that is gone back to keeps its limit.
+TELL_SQL: Final = """
+    SELECT set_config(%(setting)s, %(owner)s, true),
+           set_config('statement_timeout', coalesce(%(limit)s, current_setting('statement_timeout')), true),
+           o.purging_at IS NOT NULL, o.pseudonym
+    FROM (VALUES (1)) one LEFT JOIN memory_owner o ON o.id = %(id)s
+"""
+
+
+def _tell_database(owner_id: UUID | None, using: str, *, limit: int | None = None) -> tuple[bool, UUID | None]:
+    """Set the owner of the transaction and the limit of its statements; give whether it is being erased, and who."""
+    values = {
+        "setting": OWNER_SETTING,
+        "owner": str(owner_id) if owner_id else "",
+        "limit": None if limit is None else str(limit),
+        "id": owner_id,
+    }
     with connections[using].cursor() as cursor:
         if settings.DATABASE_DISTRIBUTED:
             # The function below stays on the coordinator; this goes along to the server that has the owner's rows.
             cursor.execute(f"SET LOCAL {OWNER_SETTING} = '{owner_id or ''}'")
-        # One statement, since every scope pays for it.
-        cursor.execute(
-            "SELECT set_config(%s, %s, true), o.purging_at IS NOT NULL, o.pseudonym"
-            " FROM (VALUES (1)) one LEFT JOIN memory_owner o ON o.id = %s",
-            [OWNER_SETTING, str(owner_id) if owner_id else "", owner_id],
-        )
-        _, is_purging, pseudonym = cursor.fetchone()
+        cursor.execute(TELL_SQL, values)
+        _, _, is_purging, pseudonym = cursor.fetchone()
         return bool(is_purging), pseudonym
 
 
 @contextmanager
-def owner_scope(owner_id: UUID, *, using: str = DEFAULT_DB_ALIAS, purging: bool = False) -> Iterator[None]:
+def owner_scope(owner_id: UUID, *, using: str | None = None, purging: bool = False) -> Iterator[None]:
     """Run the block in a transaction (or savepoint) in which only this owner's rows exist.
 
     Scopes nest; leaving an inner one restores the outer owner. An error rolls the block back.
 
     Args:
         owner_id: whose rows.
-        using: alias of the database.
+        using: alias of the connection; the one that is read from here when left out.
         purging: whether the block belongs to a purge of this owner; all others are refused once one has begun.
 
     Raises:
         OwnerPurging: a purge of this owner has begun.
     """
+    using = using or reading_place()
     outer, pseudonym = _current.get(), _pseudonym.get()
     nested = connections[using].in_atomic_block
     with transaction.atomic(using=using):
         if outer != owner_id or not nested:
-            is_purging, pseudonym = _tell_database(owner_id, using)
+            is_purging, pseudonym = _tell_database(owner_id, using, limit=statement_limit_ms())
             if is_purging and not purging:
                 raise OwnerPurging
         token, named = _current.set(owner_id), _pseudonym.set(pseudonym)

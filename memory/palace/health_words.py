@@ -27,6 +27,7 @@ NAMES: Final[Mapping[str, StrOrPromise]] = {
     "planner": lazy("Planner"),
     "queue": lazy("Queue"),
     "reranker": lazy("Reranker"),
+    "replica": lazy("Replica"),
     "role": lazy("Role"),
     "schema": lazy("Schema"),
     "turn events": lazy("Turn events"),

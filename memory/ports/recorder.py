@@ -38,6 +38,7 @@ class RecallObserved:
         stages: seconds by stage.
         at: when it was asked, aware.
         experiment_id, experiment_arm: where an experiment has chosen the profile, which one and which arm.
+        place: where a replica is configured, whether it searched there, or why not.
     """
 
     recall_id: UUID
@@ -58,6 +59,7 @@ class RecallObserved:
     at: datetime
     experiment_id: UUID | None = None
     experiment_arm: str = ""
+    place: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -30,8 +30,8 @@ class DatabaseLedger:
 
     def append(self, entry: PurgeEntry) -> None:
         """Add a row, waiting until it is on the disk."""
-        with self._connection() as connection:
-            connection.execute("SET synchronous_commit TO on")
+        with self._connection() as connection, connection.transaction():
+            connection.execute("SET LOCAL synchronous_commit TO on")
             connection.execute("INSERT INTO loci_purges (entry) VALUES (%s)", [Jsonb(written(entry))])
 
     def entries(self) -> Iterator[PurgeEntry]:
@@ -50,11 +50,14 @@ class DatabaseLedger:
     @contextmanager
     def _connection(self) -> Iterator[psycopg.Connection[Any]]:
         try:
-            with psycopg.connect(self._url, autocommit=True, connect_timeout=CONNECT_SECONDS) as connection:
-                # A statement that makes what is there already waits for nobody, yet two first ones may meet.
-                connection.execute("SELECT pg_advisory_lock(hashtext('loci_purges'))")
-                connection.execute(TABLE)
-                connection.execute("SELECT pg_advisory_unlock(hashtext('loci_purges'))")
+            with psycopg.connect(
+                self._url, autocommit=True, connect_timeout=CONNECT_SECONDS, prepare_threshold=None
+            ) as connection:
+                # A statement that makes what is there already waits for nobody, yet two first ones may meet. The lock
+                # is the transaction's: a pooler would release one of the session on another connection.
+                with connection.transaction():
+                    connection.execute("SELECT pg_advisory_xact_lock(hashtext('loci_purges'))")
+                    connection.execute(TABLE)
                 yield connection
         except psycopg.Error as error:
             raise KeysUnavailable(

@@ -60,9 +60,9 @@ class DatabaseVault(WrappedVault):
 
     @contextmanager
     def locked(self) -> Iterator[None]:
-        """Hold an advisory lock of the vault's database."""
-        with self._connection() as connection:
-            connection.execute("SELECT pg_advisory_lock(%s)", [LOCK])
+        """Hold an advisory lock of the vault's database, of a transaction, since a pooler loses one of a session."""
+        with self._connection() as connection, connection.transaction():
+            connection.execute("SELECT pg_advisory_xact_lock(%s)", [LOCK])
             yield
 
     def find_check(self) -> dict[str, Any] | None:
@@ -99,7 +99,9 @@ class DatabaseVault(WrappedVault):
     @contextmanager
     def _connection(self) -> Iterator[psycopg.Connection[Any]]:
         try:
-            with psycopg.connect(self._url, autocommit=True, connect_timeout=CONNECT_SECONDS) as connection:
+            with psycopg.connect(
+                self._url, autocommit=True, connect_timeout=CONNECT_SECONDS, prepare_threshold=None
+            ) as connection:
                 connection.execute(TABLE)
                 yield connection
         except psycopg.Error as error:

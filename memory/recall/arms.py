@@ -11,9 +11,11 @@ from itertools import islice
 from typing import Final, TypeVar
 from uuid import UUID
 
-from django.db import DatabaseError, connection
+from django.db import DatabaseError
 from psycopg.errors import QueryCanceled
 
+from memory.ports.reading import reading as connection
+from memory.ports.statement_limits import within_limit_ms
 from memory.recall import dense, fusion, graph_arm, lexical, time_window
 from memory.recall.budgets import OTHERS, TotalBudget, budget_of
 from memory.recall.graph_arm import Answer
@@ -74,7 +76,7 @@ def ask(query: Query, profile: RecallProfile, *, limit: int) -> Found:
     found = Found()
     asked = {arm: min(profile.asked_of_arm(limit), budget_of(arm).rows) for arm in profile.arms}
     with connection.cursor() as cursor:
-        cursor.execute(f"SET LOCAL statement_timeout = {OTHERS.timeout_ms}")
+        cursor.execute(f"SET LOCAL statement_timeout = {within_limit_ms(OTHERS.timeout_ms)}")
     owner = owner_statistics(query.owner_id, at=query.now)
     found.rows = owner.rows
     if owner.expired:
@@ -184,7 +186,7 @@ def guarded(name: str, found: Found, run: Callable[[], T]) -> T | None:
 def _bounded(timeout_ms: int) -> Iterator[None]:
     """Run a block in a savepoint that is rolled back whatever happens, which restores all settings of the block."""
     with connection.cursor() as cursor:
-        cursor.execute(f"SAVEPOINT recall_part; SET LOCAL statement_timeout = {timeout_ms}")
+        cursor.execute(f"SAVEPOINT recall_part; SET LOCAL statement_timeout = {within_limit_ms(timeout_ms)}")
         try:
             yield
         finally:

@@ -8,9 +8,8 @@ from datetime import datetime
 from typing import Final
 from uuid import UUID
 
-from django.db import connection
-
 from memory.models import Kind, Status
+from memory.ports.reading import reading as connection
 from memory.recall.id_arrays import id_array
 from memory.recall.query import Query
 

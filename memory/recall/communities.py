@@ -7,8 +7,7 @@ from collections.abc import Mapping, Sequence
 from typing import Final
 from uuid import UUID
 
-from django.db import connection
-
+from memory.ports.reading import reading as connection
 from memory.recall import fusion
 from memory.recall.candidates import Candidate
 from memory.recall.id_arrays import id_array

@@ -11,8 +11,7 @@ from collections.abc import Sequence
 from typing import Any, Final
 from uuid import UUID
 
-from django.db import connection
-
+from memory.ports.reading import reading as connection
 from memory.recall.id_arrays import id_array
 from memory.recall.query import Query
 from memory.recall.statistics import OwnerStatistics

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from typing import Final
 from uuid import UUID
 
-from django.db import connection
+from memory.ports.reading import reading as connection
 
 COUNT: Final = """
     SELECT q.term,

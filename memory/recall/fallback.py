@@ -5,9 +5,8 @@ from __future__ import annotations
 from typing import Final
 from uuid import UUID
 
-from django.db import connection
-
 from memory.models import Memory, Status
+from memory.ports.reading import reading as connection
 from memory.recall.query import Query
 
 SCANNED: Final = 2_000

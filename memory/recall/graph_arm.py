@@ -17,7 +17,6 @@ from typing import Any, Final
 from uuid import UUID
 
 import numpy as np
-from django.db import connection
 from numpy.typing import NDArray
 
 from memory.crypto.keyring import OwnerRing, keyring
@@ -27,6 +26,7 @@ from memory.graph.names import name_hash, word_hash, words
 from memory.graph.pagerank import DAMPING, personalised
 from memory.graph.traversal import View, named, one_hop
 from memory.models import NameKind, Status
+from memory.ports.reading import reading as connection
 from memory.recall import dense
 from memory.recall.id_arrays import id_array
 from memory.recall.named_entities import Mentioned, named_entities

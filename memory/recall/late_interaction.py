@@ -17,12 +17,12 @@ from uuid import UUID
 
 import numpy as np
 from django.conf import settings
-from django.db import connection
 from numpy.typing import NDArray
 
 from memory.crypto.keyring import OwnerRing
 from memory.errors import KeysUnavailable
 from memory.ports import TOKEN_SCALE, Embedder, TokenMatrix, Tokens, Vectors, gives_tokens
+from memory.ports.reading import reading as connection
 from memory.recall.id_arrays import id_array
 from memory.recall.token_blobs import open_tokens, reduction_of
 from memory.text.languages import possible_languages

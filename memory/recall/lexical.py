@@ -13,8 +13,7 @@ from dataclasses import dataclass
 from typing import Any, Final
 from uuid import UUID
 
-from django.db import connection
-
+from memory.ports.reading import reading as connection
 from memory.recall.document_frequency import document_frequencies
 from memory.recall.id_arrays import id_array
 from memory.recall.profiles import RecallProfile

@@ -7,9 +7,8 @@ from dataclasses import dataclass
 from typing import Final
 from uuid import UUID
 
-from django.db import connection
-
 from memory.models import Status
+from memory.ports.reading import reading as connection
 from memory.recall.id_arrays import id_array
 from memory.recall.query import Query
 

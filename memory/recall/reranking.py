@@ -13,12 +13,12 @@ from typing import Any, Final
 from uuid import UUID
 
 import numpy as np
-from django.db import connection
 from numpy.typing import NDArray
 
 from memory.errors import BudgetExceeded, KeysUnavailable, RerankerUnavailable
 from memory.models import Memory
 from memory.ports import Reranker
+from memory.ports.reading import reading as connection
 from memory.privacy import injection
 from memory.privacy.placeholders import Placeholders
 from memory.providers.misconfigured import ProviderMisconfigured

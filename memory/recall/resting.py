@@ -11,9 +11,8 @@ from dataclasses import dataclass
 from typing import Any, Final
 from uuid import UUID
 
-from django.db import connection
-
 from memory.models import SummaryLevel
+from memory.ports.reading import reading as connection
 from memory.recall.duplicates import Distinct
 from memory.recall.id_arrays import id_array
 

@@ -7,9 +7,8 @@ from datetime import datetime
 from typing import Final
 from uuid import UUID
 
-from django.db import connection
-
 from memory.models import Status
+from memory.ports.reading import reading as connection
 
 OWNER: Final = """
     SELECT n, total, EXISTS (

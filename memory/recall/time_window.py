@@ -21,9 +21,8 @@ from datetime import UTC, datetime, timedelta
 from typing import Any, Final
 from uuid import UUID
 
-from django.db import connection
-
 from memory.models import Status
+from memory.ports.reading import reading as connection
 from memory.recall.id_arrays import id_array
 from memory.recall.query import Query
 from memory.text.dates import TimeSpan, find_spans

@@ -1,4 +1,4 @@
-"""Connections outside the pool: for what must not stand in its line, or needs the server itself."""
+"""Connections outside the pool, for what must not stand in its line or needs the server itself; and poolers between."""
 
 from __future__ import annotations
 
@@ -9,6 +9,17 @@ from django.db import DEFAULT_DB_ALIAS, connections
 
 # Options of Django's connections that the driver itself does not know.
 _DJANGO_ONLY: Final = frozenset({"pool", "isolation_level", "server_side_binding", "assume_role"})
+
+
+def is_pooled(alias: str = DEFAULT_DB_ALIAS) -> bool:
+    """Tell whether a pooler stands between this process and the server; it names another process than the one at work.
+
+    What is set for a session behind one stays with the server's connection, which others use next.
+    """
+    connection = connections[alias]
+    with connection.cursor() as cursor:
+        cursor.execute("SELECT pg_backend_pid()")
+        return bool(cursor.fetchone()[0] != connection.connection.info.backend_pid)
 
 
 def driver_parameters(database: Mapping[str, Any] | None = None) -> dict[str, Any]:

@@ -9,8 +9,11 @@ from pathlib import Path
 from time import perf_counter
 from typing import TypeVar
 
+from django.conf import settings
+
 from memory.ports.recorder import JobRan, job_ran
 from memory.ports.request_id import accepted_request_id, request_id
+from memory.ports.statement_limits import statements_limited
 from memory.ports.tracing import span
 from memory.services.gathering import write_gathered
 
@@ -39,7 +42,8 @@ def run_job(name: str, job: Callable[[], T], *, follows: str = "") -> T:
     Raises:
         JobError: the job failed.
     """
-    with request_id(accepted_request_id(follows)), span("job", job=name):
+    limited = statements_limited(settings.DATABASE_JOB_STATEMENT_TIMEOUT)
+    with request_id(accepted_request_id(follows)), span("job", job=name), limited:
         began, well = perf_counter(), False
         counts: dict[str, int] = {}
         try:

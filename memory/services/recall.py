@@ -23,6 +23,7 @@ from memory.recall.query import Query
 from memory.recall.reranking import EXTERNAL, OpenedHit, rescored, wanted
 from memory.recall.resting import BREADTH, Found, rests_on, without_retold
 from memory.recall.stopwatch import stage, timed
+from memory.services import replica
 from memory.services.actors import Actor, Permission
 from memory.services.audit.readers import note_reads
 from memory.services.audit.reading import is_recorded, record_read
@@ -94,31 +95,44 @@ def recall(*, actor: Actor, request: RecallRequest) -> Recalled:
         with stage("prepare"):
             with owner_scope(actor.owner_id):
                 effective, chosen = profile_for(actor, request.profile)
+                since = replica.position()
             profile = _tuned(effective, request)
             # Before the gate, so that a request that cannot be used is refused whatever its query says.
             query = without_vector(actor, text, request)
             verdict = gate(text)
+        place: replica.Place = ""
         if verdict is Verdict.RECALL:
-            answer = _answered(actor, request, query, profile)
+            answer, place = _answered(actor, request, query, profile, since)
         else:
             answer = Recalled(new_id(), profile.name, [], gate=verdict)
-    tell(actor, request, answer, profile=profile, chosen=chosen, watch=watch, at=query.now)
+    tell(actor, request, answer, profile=profile, chosen=chosen, watch=watch, at=query.now, place=place)
     return answer
 
 
-def _answered(actor: Actor, request: RecallRequest, query: Query, profile: RecallProfile) -> Recalled:
-    """Ask, search, judge and note what came out."""
+def _answered(
+    actor: Actor, request: RecallRequest, query: Query, profile: RecallProfile, since: str | None
+) -> tuple[Recalled, replica.Place]:
+    """Ask, search, judge and note what came out; tell where the search was."""
     with stage("embed"):
         asked = ask(actor, query, request, profile)
     recall_id = new_id()
-    with stage("search"), owner_scope(actor.owner_id):
-        answers = [search(one, profile, request, recall_id) for one in asked.queries]
+
+    def searched() -> list[Recalled]:
+        return [search(one, profile, request, recall_id) for one in asked.queries]
+
+    with stage("search"):
+        answers, place = replica.read(actor.owner_id, since, searched, sound=_are_sound)
     with stage("judge"), on_behalf_of(actor.owner_id, RECALLING, agent_id=actor.agent_id):
         answer = _judged(query, profile, _merged(answers, profile))
     answer.degraded.extend(code for code in asked.degraded if code not in answer.degraded)
     with stage("keep"):
         _note(actor, request, answer, query)
-    return answer
+    return answer, place
+
+
+def _are_sound(answers: Sequence[Recalled]) -> bool:
+    """Tell whether no part failed; one that took too long would do so in the database as well."""
+    return not any(code.startswith("arm.failed") for answer in answers for code in answer.degraded)
 
 
 def _note(actor: Actor, request: RecallRequest, answer: Recalled, query: Query) -> None:

@@ -11,6 +11,7 @@ from memory.recall.profiles import RecallProfile
 from memory.recall.stopwatch import Stopwatch
 from memory.services.actors import Actor
 from memory.services.questions import RecallRequest
+from memory.services.replica import Place
 
 if TYPE_CHECKING:
     from memory.services.recall import Recalled
@@ -25,6 +26,7 @@ def tell(
     chosen: ChosenProfile | None,
     watch: Stopwatch,
     at: datetime,
+    place: Place,
 ) -> None:
     """Tell of a recall that was meant: one that is only a preview counts nothing and is passed over."""
     if not (request.record or request.reinforce):
@@ -49,5 +51,6 @@ def tell(
             at=at,
             experiment_id=chosen.experiment_id if chosen else None,
             experiment_arm=chosen.arm if chosen else "",
+            place=place,
         )
     )

@@ -177,7 +177,8 @@ class Cluster:
         return server_process(self.directory)
 
     @property
-    def _account(self) -> Account:
+    def account(self) -> Account:
+        """Give the operating system's user that the server runs as."""
         return account_for(self.directory, self.data)
 
     def _make_data_directory(self) -> None:
@@ -190,7 +191,7 @@ class Cluster:
 
     def _start_locked(self, lock: FileLock) -> None:
         self._refuse_other_major()
-        account = self._account
+        account = self.account
         self._check_reachable(self.data, account)
         programs = server_programs(self.binaries, self.data, account)
         self._check_reachable(programs / "postgres", account)

@@ -71,7 +71,7 @@ def role_statements() -> list[Statement]:
     statements: list[Statement] = [_ensure(role) for role in ROLES]
     # Generic plans were measured at thirty times the time of custom ones on the lexical statement.
     for name in (OWNER, APP):
-        for setting, value in (("plan_cache_mode", "force_custom_plan"), ("jit", "off")):
+        for setting, value in (("plan_cache_mode", "force_custom_plan"), ("jit", "off"), ("timezone", "UTC")):
             statements.append(
                 sql.SQL("ALTER ROLE {} SET {} = {}").format(
                     sql.Identifier(name), sql.Identifier(setting), sql.Literal(value)

@@ -130,6 +130,13 @@ RECALL_FALLBACKS = _counter("loci_recall_fallbacks_total", "Recalls answered by 
 RECALL_DEGRADED = _counter(
     "loci_recall_degraded_total", "What recalls could not do, by code such as `embedder.unavailable`.", "code"
 )
+RECALL_PLACES = _counter(
+    "loci_recall_places_total",
+    "Where a replica is configured: recalls that searched there (`replica`), or in the database since the replica was "
+    "`behind`, `failed`, or is `paused` after a failure.",
+    "place",
+    begins=("replica", "behind", "failed", "paused"),
+)
 
 _group = "Memories"
 MEMORIES_STORED = _counter("loci_memories_stored_total", "Memories written, by kind.", "kind")

@@ -34,6 +34,8 @@ class MetricsRecorder:
             observe(metrics.RECALL_STAGES, seconds, stage)
         if observed.fallback:
             increase(metrics.RECALL_FALLBACKS)
+        if observed.place:
+            increase(metrics.RECALL_PLACES, observed.place)
         for code in observed.degraded:
             increase(metrics.RECALL_DEGRADED, code)
 

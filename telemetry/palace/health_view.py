@@ -41,6 +41,7 @@ REASONS: Final[dict[str, StrOrPromise]] = {
     "planner": gettext_lazy("Searches may be slow."),
     "queue": gettext_lazy("Work waits longer than it should."),
     "reranker": gettext_lazy("What is found keeps the order that it had."),
+    "replica": gettext_lazy("The same is found, in the database itself."),
     "vectors": gettext_lazy("Some memories are found by words only until they are read for meaning."),
     "worker": gettext_lazy("Work in the background waits: consolidation, forgetting and erasing."),
 }

@@ -27,6 +27,7 @@ from runtime.paths import data_directory
 from runtime.postgres import binaries
 from runtime.postgres.backup import backup, metadata_path, restore
 from runtime.postgres.cluster import Cluster
+from runtime.postgres.physical import check_files, copy_files, restore_files
 from runtime.postgres.provision import provision, provision_server, superuser_conninfo
 from runtime.postgres.roles import APP, BACKUP, OWNER, ROLES, script
 
@@ -40,6 +41,7 @@ PASSWORD_BYTES = 24
 ALIASES: Mapping[str, str] = {"app": "default", "owner": "schema"}
 
 
+NO_KEYS = "It holds no keys: back up the key vault and the master key apart from it."
 BEFORE = (
     "This replaces database {database} by the backup. Text keys that were rotated out since it was made are gone: what "
     "they sealed opens only with a copy of the key vault from that time."
@@ -73,6 +75,12 @@ class Command(BaseCommand):
         for action, meaning in (("backup", "write a backup file"), ("restore", "replace the database by a backup")):
             copying = actions.add_parser(action, help=meaning)
             copying.add_argument("path", type=Path)
+            if action == "backup":
+                copying.add_argument(
+                    "--files",
+                    action="store_true",
+                    help="copy the server's files into a directory instead: quicker for large databases",
+                )
             if action == "restore":
                 copying.add_argument(
                     "--yes", action="store_true", help="without asking; needed where there is no terminal"
@@ -172,17 +180,22 @@ class Command(BaseCommand):
         if not (cluster.directory / "PG_VERSION").exists():
             raise CommandError(f"There is no database in {cluster.data} to back up. Check LOCI_DATA_DIR.")
         path: Path = options["path"]
+        if options["files"]:
+            with borrowed_database(cluster):
+                size = copy_files(path, cluster=cluster)
+            self.stdout.write(f"{path}: {size} bytes, the files of PostgreSQL {cluster.binaries.version}. {NO_KEYS}")
+            return
         with borrowed_database(cluster):
             found = backup(
                 path, socket_directory=cluster.socket_directory, database=self._database, binaries=cluster.binaries
             )
-        self.stdout.write(
-            f"{path}: {found.size} bytes, described by {metadata_path(path).name}. It holds no keys: back up the key "
-            "vault and the master key apart from it."
-        )
+        self.stdout.write(f"{path}: {found.size} bytes, described by {metadata_path(path).name}. {NO_KEYS}")
 
     def _restore(self, options: Mapping[str, Any]) -> None:
         cluster = self._cluster("restore")
+        if options["path"].is_dir():
+            self._restore_files(cluster, options)
+            return
         self._confirm(options)
         with borrowed_database(cluster):
             # Before the swap: whatever happens after it, the purges are not forgotten.
@@ -197,6 +210,27 @@ class Command(BaseCommand):
             self.stdout.write(f"The backup is restored.{age} Migrations that it lacks are applied when `up` starts.")
             replay_after_restore(self.stdout.write)
             self._tell_lost_texts()
+
+    def _restore_files(self, cluster: Cluster, options: Mapping[str, Any]) -> None:
+        supervisor = running_instance(cluster.data)
+        if supervisor is not None:
+            raise CommandError(
+                f"`up` is running (process {supervisor}), and files are put in place while the server is stopped. Stop "
+                "that process first. Nothing was changed."
+            )
+        check_files(options["path"].expanduser().absolute(), binaries=cluster.binaries)
+        self._confirm(options)
+        was_running = cluster.stop()
+        mark_restore()
+        restore_files(options["path"], cluster=cluster)
+        try:
+            provision(cluster.socket_directory, self._database)
+            self.stdout.write("The files are restored. Migrations that they lack are applied when `up` starts.")
+            replay_after_restore(self.stdout.write)
+            self._tell_lost_texts()
+        finally:
+            if not was_running:
+                cluster.stop()
 
     def _tell_lost_texts(self) -> None:
         """Say it where the restored texts do not open; ends with 3 then."""

@@ -11,7 +11,7 @@ from typing import Any, Final
 
 from django.conf import settings
 from django.core.management.base import BaseCommand
-from django.db import DatabaseError, connections
+from django.db import DatabaseError, InterfaceError, connections
 
 from config import serving
 from memory.errors import LociError
@@ -22,6 +22,8 @@ from memory.services.health import RESTORE_VAULT, health_findings
 from memory.services.key_places import key_findings
 from memory.services.keys.lost_texts import lost_texts_finding
 from memory.services.keys.rotation import rotation_finding
+from memory.services.replica_probe import probed_replica
+from memory.services.server_checks import server_findings
 from runtime import bootstrap
 from runtime.errors import RuntimeFault
 from runtime.instance import running_address, running_instance
@@ -54,6 +56,8 @@ class Command(BaseCommand):
         reachable = all(found.name != "database" or found.status == "ok" for found in known)
         if not options["no_probe"] and settings.EMBEDDING_PROVIDER != "none":
             known = [_probed(found) if found.name == "embedder" and found.status == "ok" else found for found in known]
+        if reachable:
+            known = [*(found for found in known if found.name != "replica"), *_looked_at_closely()]
         findings += known
         if reachable and all(found.status == "ok" for found in known if found.name in ("keys", "schema")):
             findings += [_owners(), lost_texts_finding(), rotation_finding()]
@@ -167,6 +171,14 @@ def _probed(found: Finding) -> Finding:
             "embedder", "degraded", f"{error.message} Recall works by words.", "Check the EMBEDDING_ settings."
         )
     return Finding("embedder", "ok", f"{found.detail.split(',')[0].rstrip('.')} answers with {width} dimensions.")
+
+
+def _looked_at_closely() -> list[Finding]:
+    """Look at the database server and its replica more closely than health does."""
+    try:
+        return [*server_findings(), *probed_replica()]
+    except (DatabaseError, InterfaceError) as error:
+        return [Finding("database settings", "degraded", f"They could not be looked at ({type(error).__name__}).")]
 
 
 def _owners() -> Finding:

@@ -10,10 +10,11 @@ from django.core.management.commands import migrate
 
 from config.routers import SCHEMA
 from memory.management.migrating import migration_lock
+from memory.management.own_server import UnfitServer, refuse_unfit_server
 
 
 class Command(migrate.Command):
-    """Django's command with another default for `--database`, under a lock."""
+    """Django's command with another default for `--database`, which looks at the server first, under a lock."""
 
     def add_arguments(self, parser: CommandParser) -> None:
         """Take Django's arguments and default to the schema connection."""
@@ -21,8 +22,13 @@ class Command(migrate.Command):
         parser.set_defaults(database=SCHEMA)
 
     def handle(self, *args: Any, **options: Any) -> None:
-        """Migrate when no other process does; what another one has applied meanwhile is not applied again."""
-        if options["plan"] or options["check_unapplied"]:
+        """Migrate on a fit server when no other process does; what another one has applied is not applied again."""
+        planning = options["plan"] or options["check_unapplied"]
+        try:
+            refuse_unfit_server(migrating=not planning)
+        except UnfitServer as error:
+            raise CommandError(error.message) from error
+        if planning:
             super().handle(*args, **options)
             return
         try:

@@ -16,6 +16,7 @@ from memory.services.health.database import schema_finding, server_and_role
 from memory.services.health.places import disk_finding, keys_finding, memory_switch_finding
 from memory.services.health.providers import language_model_finding, of_embedder, reranker_finding
 from memory.services.health.work import Work, waiting_work, work_findings
+from memory.services.replica import replica_findings
 
 KEPT_SECONDS: Final = 1.0
 # Without them Loci does with less: by words, by rules, in the order that hits have.
@@ -41,7 +42,7 @@ def health_findings() -> list[Finding]:
         memory_switch_finding(),
         disk_finding(),
     ]
-    return findings + added_findings(database=work is not None)
+    return findings + replica_findings() + added_findings(database=work is not None)
 
 
 def recent_findings() -> list[Finding]:

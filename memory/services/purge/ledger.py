@@ -50,7 +50,7 @@ def note_erased(*, owner_id: UUID, purge_id: UUID, subject: str, ids: Iterable[U
     Raises:
         KeysUnavailable: the ledger cannot be written; let the transaction fail.
     """
-    ledger, salt = purge_ledger(), _salt_of(owner_id)
+    ledger, salt = purge_ledger(), salt_of(owner_id)
     owner = hashed(salt, owner_id)
     for part in _parts(ids):
         ledger.append(PurgeEntry(purge_id, subject, salt, owner, tuple(hashed(salt, one) for one in part), at))
@@ -64,9 +64,10 @@ def check_ledger() -> None:
 
 @dataclass(slots=True)
 class Named:
-    """What the ledger names of one owner: everything, or single rows, as hashes by salt."""
+    """What the ledger names of one owner: everything, or single rows, as hashes by salt; and the newest erasing."""
 
     everything: bool = False
+    newest: UUID | None = None
     rows: dict[bytes, set[bytes]] = field(default_factory=lambda: defaultdict(set))
 
     def among(self, ids: Iterable[UUID]) -> list[UUID]:
@@ -97,11 +98,12 @@ def named_in_ledger(owner_ids: Sequence[UUID], *, since: datetime | None = None)
         named = found.setdefault(owner_id, Named())
         if entry.subject == PurgeSubject.OWNER:
             named.everything = True
+        named.newest = entry.purge_id
         named.rows[entry.salt].update(entry.erased)
     return found
 
 
-def _salt_of(owner_id: UUID) -> bytes:
+def salt_of(owner_id: UUID) -> bytes:
     """Give the salt of an owner's single rows: one for each owner, so that a replay hashes each row once.
 
     It comes from the owner's keys, so that nobody tells from it whose it is.

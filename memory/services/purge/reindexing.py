@@ -16,6 +16,7 @@ from django.db import DatabaseError, connections
 from psycopg import sql
 
 from memory.models import MemoryVector
+from memory.services.direct_connections import is_pooled
 
 logger = logging.getLogger(__name__)
 
@@ -107,7 +108,9 @@ def _connection() -> Iterator[Any]:
     chosen = connections[ROLE]
     try:
         with chosen.cursor() as cursor:
-            cursor.execute("SELECT set_config('statement_timeout', %s, false)", [LONGEST])
+            # These statements allow no transaction, and behind a pooler the session's setting would be somebody else's.
+            if not is_pooled(ROLE):
+                cursor.execute("SELECT set_config('statement_timeout', %s, false)", [LONGEST])
             yield cursor
     finally:
         chosen.close()

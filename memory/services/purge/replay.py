@@ -16,6 +16,7 @@ from memory.services.graph.turn import take_turn
 from memory.services.provenance import lose_sources, resting_on
 from memory.services.purge.lease import OPEN
 from memory.services.purge.ledger import REPLAY, Named, named_in_ledger
+from memory.services.purge.older_database import note_replayed
 from memory.services.purge.requests import proven_purge, request_purge
 from memory.services.purge.runner import run_purge
 
@@ -50,6 +51,8 @@ def replay() -> Replayed:
                 done.owners += 1
             else:
                 _purge_rows(owner_id, named, done)
+                if named.newest is not None:
+                    note_replayed(owner_id, named.newest)
         except LociError as error:
             # The others have their turn; whoever called this sees that something is left.
             done.failed[error.machine_code] = done.failed.get(error.machine_code, 0) + 1

@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import json
+import shutil
+import subprocess
 from typing import Any
 
 import pytest
 
+from runtime.postgres.account import account_for
 from tests.integration.operations.installation import Installation, printed_key
 
 pytestmark = pytest.mark.slow
@@ -70,3 +73,48 @@ def test_what_was_purged_does_not_come_back(installation: Installation) -> None:
     assert "Erased again" in installation.start()
     assert texts(installation, key) == {"Kept."}
     assert not (installation.home / "data" / "purges-to-replay").exists()
+
+
+def test_what_was_purged_does_not_come_back_with_copied_files(installation: Installation) -> None:
+    key = printed_key(installation.start())
+    doomed = stored(installation, key, "Ada keeps the key under the blue stone.")
+    stored(installation, key, "Kept.")
+    copied = installation.home / "copied"
+    made = installation.run("db", "backup", "--files", str(copied))
+    assert made.returncode == 0, made.stderr
+    assert b"blue stone" not in b"".join(one.read_bytes() for one in copied.rglob("*") if one.is_file())
+    assert installation.run("db", "backup", "--files", str(copied)).returncode == 1
+    busy = installation.run("db", "restore", str(copied), "--yes")
+    assert "Stop that process first" in busy.stderr
+    assert answered(installation, "purge", "run", "--memory", doomed, "--owner", "owner", "--yes", "--wait")["state"]
+    assert installation.stop() == 0
+
+    restored = installation.run("db", "restore", str(copied), "--yes")
+    assert restored.returncode == 0, restored.stderr
+    assert "1 memories" in restored.stdout
+    assert installation.run("db", "status").returncode == 3, "it was stopped before"
+    assert "Erased again" not in installation.start()
+    assert texts(installation, key) == {"Kept."}
+    assert installation.stop() == 0
+
+    # Put in place by hand, so that nothing but the database itself tells that it is older.
+    cluster = installation.cluster
+    shutil.rmtree(cluster.directory)
+    shutil.copytree(copied, cluster.directory)
+    account = account_for(installation.home / "data" / "run")
+    subprocess.run(["chown", "-R", f"{account.uid}:{account.gid}", str(cluster.directory)], check=True)
+    cluster.directory.chmod(0o700)
+    assert "1 memories" in installation.start()
+    assert texts(installation, key) == {"Kept."}
+    assert installation.stop() == 0
+
+    without_keys = {"LOCI_KEYS_DIR": str(installation.home / "other-keys")}
+    blind = installation.run("up", environment=without_keys)
+    assert blind.returncode == 1
+    assert "key vault is gone" in blind.stderr
+
+    damaged = next(one for one in (copied / "base").rglob("*") if one.is_file() and one.stat().st_size > 8192)
+    damaged.write_bytes(damaged.read_bytes()[:-1] + b"?")
+    refused = installation.run("db", "restore", str(copied), "--yes")
+    assert refused.returncode == 1
+    assert "damaged. Nothing was changed." in refused.stderr
