@@ -56,8 +56,7 @@ NEUTRAL_IMPORTANCE: Final = 0.5
 
 SCHEMA: Final = (
     *(
-        f"CREATE CONSTRAINT loci_{label.lower()}_once IF NOT EXISTS "
-        f"FOR (n:{label}) REQUIRE (n.user_id, n.id) IS UNIQUE"
+        f"CREATE CONSTRAINT loci_{label.lower()}_once IF NOT EXISTS FOR (n:{label}) REQUIRE (n.user_id, n.id) IS UNIQUE"
         for label in NODES
     ),
     f"CREATE CONSTRAINT loci_entityname_once IF NOT EXISTS "
