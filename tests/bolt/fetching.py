@@ -55,7 +55,7 @@ def _fill(folder: Path) -> None:
     with tempfile.TemporaryDirectory() as scratch:
         shutil.copy(HERE / "pom.xml", scratch)
         _run(["mvn", "-q", "-B", COPY, "-DincludeScope=runtime", f"-DoutputDirectory={jars}"], scratch, FETCH_SECONDS)
-    differing = sorted({line for line in pins_of(jars) ^ pinned()})
+    differing = sorted(pins_of(jars) ^ pinned())
     if differing:
         raise CannotFetch(f"files that are not as pinned: {', '.join(line.split()[1] for line in differing[:5])}")
     _run(
