@@ -1,4 +1,4 @@
-"""What has to be chosen before the graph is projected to Neo4j: an address of Bolt, a password, and what leaves in clear."""
+"""What has to be chosen before the graph is projected to Neo4j: an address, a password, and what leaves in clear."""
 
 from __future__ import annotations
 

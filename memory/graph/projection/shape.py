@@ -59,8 +59,10 @@ SCHEMA: Final = (
         f"CREATE CONSTRAINT loci_{label.lower()}_once IF NOT EXISTS FOR (n:{label}) REQUIRE (n.user_id, n.id) IS UNIQUE"
         for label in NODES
     ),
-    f"CREATE CONSTRAINT loci_entityname_once IF NOT EXISTS "
-    f"FOR (n:{ENTITY_NAME}) REQUIRE (n.user_id, n.hash, n.entity_id) IS UNIQUE",
+    (
+        f"CREATE CONSTRAINT loci_entityname_once IF NOT EXISTS "
+        f"FOR (n:{ENTITY_NAME}) REQUIRE (n.user_id, n.hash, n.entity_id) IS UNIQUE"
+    ),
     f"CREATE CONSTRAINT loci_projection_once IF NOT EXISTS FOR (n:{MARK}) REQUIRE n.user_id IS UNIQUE",
     *(
         f"CREATE INDEX loci_{label.lower()}_by_owner IF NOT EXISTS FOR (n:{label}) ON (n.user_id)"
