@@ -134,9 +134,7 @@ DELETE_ENTITIES: Final = (
     """,
     f"UNWIND $ids AS id MATCH (e:{ENTITY} {{user_id: $owner, id: id}}) DETACH DELETE e",
 )
-DELETE_RELATIONS: Final = (
-    f"UNWIND $ids AS id MATCH ()-[r:{RELATES_TO} {{user_id: $owner, id: id}}]->() DELETE r",
-)
+DELETE_RELATIONS: Final = (f"UNWIND $ids AS id MATCH ()-[r:{RELATES_TO} {{user_id: $owner, id: id}}]->() DELETE r",)
 DELETE_EVENTS: Final = (f"UNWIND $ids AS id MATCH (v:{EVENT} {{user_id: $owner, id: id}}) DETACH DELETE v",)
 DELETE_CAUSES: Final = (f"UNWIND $ids AS id MATCH (c:{CAUSE} {{user_id: $owner, id: id}}) DETACH DELETE c",)
 

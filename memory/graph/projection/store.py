@@ -32,7 +32,8 @@ NAMED: Final = f"""
     MATCH (n:{shape.ENTITY_NAME} {{user_id: $owner, hash: name}})-[:{shape.NAMES}]->(e:{shape.ENTITY})
     WHERE e.user_id = $owner AND e.scope IS NOT NULL
       AND ($scopes IS NULL OR e.scope IN $scopes) AND ($type IS NULL OR e.type = $type)
-    RETURN name, e.id AS id, e.mention_count AS mentions, n.kind AS kind, e.scope AS scope
+    RETURN name, e.id AS id, e.mention_count AS mentions, e.scope AS scope,
+           CASE WHEN e.name_hash = name THEN $canonical ELSE $alias END AS kind
     ORDER BY mentions DESC, kind, id LIMIT $most
 """
 # As in SQL: each direction's heaviest relations of each entity, then the heaviest of all.
@@ -88,13 +89,19 @@ class Neo4jStore:
     ) -> dict[int, list[Found]]:
         """Find entities in one statement, along the index of name hashes."""
         asked = list(dict.fromkeys(hashes))
-        parameters = {"names": asked, "scopes": _texts(scopes), "type": type_, "most": MOST_FOUND}
+        parameters = {
+            "names": asked,
+            "scopes": _texts(scopes),
+            "type": type_,
+            "most": MOST_FOUND,
+            "canonical": int(NameKind.CANONICAL),
+            "alias": int(NameKind.ALIAS),
+        }
         found: dict[int, list[Found]] = {}
         rows = self._rows(NAMED, parameters) if asked else []
         with _usable():
             for row in rows:
-                kind = NameKind(row["kind"])
-                one = Found(UUID(row["id"]), int(row["mentions"]), int(kind), UUID(row["scope"]))
+                one = Found(UUID(row["id"]), int(row["mentions"]), int(row["kind"]), UUID(row["scope"]))
                 found.setdefault(int(row["name"]), []).append(one)
         return found
 
