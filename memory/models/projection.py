@@ -56,7 +56,7 @@ class GraphProjection(models.Model):
         waiting: changes that waited when last looked.
         behind_since: when the oldest change that waits was noted; null where none waits.
         leased_until: until when the worker with the present fence may work.
-        error_code, failures: of the last attempts, where they failed.
+        error_code, failures, retry_at: of the last attempts, where they failed, and when the next one may be made.
     """
 
     owner = models.OneToOneField("memory.Owner", primary_key=True, on_delete=models.CASCADE, related_name="+")
@@ -72,6 +72,7 @@ class GraphProjection(models.Model):
     leased_until = models.DateTimeField(null=True, blank=True)
     error_code = models.CharField(max_length=64, blank=True, default="")
     failures = models.PositiveIntegerField(default=0)
+    retry_at = models.DateTimeField(null=True, blank=True)
 
     def __str__(self) -> str:
         return f"projection of {self.owner_id}"

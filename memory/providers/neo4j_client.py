@@ -29,6 +29,10 @@ SLOW: Final = "Neo4j took too long. It is tried again."
 MARGIN_SECONDS: Final = 15.0
 
 
+class GuardRefused(Exception):
+    """The guard of a transaction gave no row; nothing was written."""
+
+
 class Neo4jClient:
     """Sends statements with parameters; safe to use from several threads and after a fork."""
 
@@ -93,22 +97,28 @@ class Neo4jClient:
         """Give the rows that a statement answers, within the seconds of a write; raises as `read` does."""
         return self.write([(statement, parameters)])
 
-    def write(self, statements: Sequence[Statement]) -> list[Row]:
+    def write(self, statements: Sequence[Statement], *, guard: Statement | None = None) -> list[Row]:
         """Send statements in one transaction; gives the rows of the last one.
 
         What was sent may be sent again by the driver where the connection broke, so each has to bear that.
 
+        Args:
+            statements: with their parameters, in order.
+            guard: sent first; where it gives no row, nothing is written.
+
         Raises:
             ProjectionUnavailable: Neo4j is away, slow, or refuses; all of it is undone, or its end is not known.
+            GuardRefused: the guard gave no row.
         """
         from neo4j import unit_of_work
 
         @unit_of_work(timeout=self._write_seconds)
         def work(transaction: ManagedTransaction) -> list[Row]:
+            if guard is not None and not _sent(transaction, guard):
+                raise GuardRefused
             rows: list[Row] = []
-            for statement, parameters in statements:
-                result = transaction.run(cast("LiteralString", statement), dict(parameters))
-                rows = [record.data() for record in result]
+            for statement in statements:
+                rows = _sent(transaction, statement)
             return rows
 
         return self._within(self._write_seconds + MARGIN_SECONDS, lambda session: session.execute_write(work))
@@ -167,6 +177,8 @@ class Neo4jClient:
             if self._drivers.made() is driver:
                 self._drivers.take()
             raise self._noted(ProjectionUnavailable(SLOW, code="projection.slow"), away=True)
+        if failed and isinstance(failed[0], GuardRefused):
+            raise failed[0]
         if failed and isinstance(failed[0], ProjectionUnavailable):
             raise self._noted(failed[0], away=False)
         if failed:
@@ -195,6 +207,11 @@ class Neo4jClient:
             telemetry_disabled=True,
             notifications_min_severity="OFF",
         )
+
+
+def _sent(transaction: ManagedTransaction, statement: Statement) -> list[Row]:
+    text, parameters = statement
+    return [record.data() for record in transaction.run(cast("LiteralString", text), dict(parameters))]
 
 
 def is_there_already(code: str) -> bool:

@@ -37,9 +37,7 @@ from memory.services.graph.writing import Reference
 TYPES: Final = EntityType.values
 SHOWN_CHARACTERS: Final = 280
 REFERENCE_HELP: Final = "The id of an entity, or its name or an alias."
-DEGRADED_HELP: Final = (
-    "Why PostgreSQL has answered where Neo4j is chosen to, such as `projection.behind`. The answer is whole."
-)
+DEGRADED_HELP: Final = "Why PostgreSQL answered, where Neo4j is chosen to: `projection.behind` …. Nothing is missing."
 CUT_HELP: Final = "Cut to 500 characters."
 MEMORY_HELP: Final = (
     "The memory that says so. What is written is read by those who may read it, unless `scope` is named."

@@ -167,9 +167,7 @@ def _graph_answer(*, actor: Actor, named_in: _NamedIn, ahead: Ahead[_Around], vi
         order = list(dict.fromkeys(seen))[:limit]
         relations = relations_by_id(order, known_at=None)
         entities = entities_by_id(around.entities)
-        named_here = [
-            entities[one] for one in around.entities if one in entities and actor.may_read(entities[one].scope)
-        ]
+        here = [entities[one] for one in around.entities if one in entities]
         found = [relations[one] for one in order]
         lines = [line_of(row) for row in found]
         readable = [row for row in here if actor.may_read(row.scope)]
