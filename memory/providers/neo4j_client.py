@@ -16,6 +16,7 @@ if TYPE_CHECKING:
 Parameters = Mapping[str, Any]
 Statement = tuple[str, Parameters]
 Row = dict[str, Any]
+Ask = Callable[[str, Parameters], list[Row]]
 T = TypeVar("T")
 
 CONNECT_SECONDS: Final = 5.0
@@ -69,15 +70,28 @@ class Neo4jClient:
         Raises:
             ProjectionUnavailable: Neo4j is away, slow, or refuses.
         """
+        return self.reading(lambda ask: ask(statement, parameters))
+
+    def reading(self, work: Callable[[Ask], T]) -> T:
+        """Let reads follow one another in one session, all of them within the seconds of a read.
+
+        Args:
+            work: is given what sends a statement; it runs in another thread, so it asks no database.
+
+        Raises:
+            ProjectionUnavailable: Neo4j is away, slow, or refuses.
+        """
         from neo4j import Query
 
-        query = Query(cast("LiteralString", statement), timeout=self._read_seconds)
+        def read(session: Session) -> T:
+            def ask(statement: str, parameters: Parameters) -> list[Row]:
+                # Not as a managed transaction: that would be tried again for longer than a reader waits.
+                query = Query(cast("LiteralString", statement), timeout=self._read_seconds)
+                return [record.data() for record in session.run(query, dict(parameters))]
 
-        def work(session: Session) -> list[Row]:
-            # Not as a managed transaction: that would be tried again for longer than a reader waits.
-            return [record.data() for record in session.run(query, dict(parameters))]
+            return work(ask)
 
-        return self._within(self._read_seconds, work, access="READ")
+        return self._within(self._read_seconds, read, access="READ")
 
     def rows(self, statement: str, parameters: Parameters) -> list[Row]:
         """Give the rows that a statement answers, within the seconds of a write; raises as `read` does."""
@@ -170,6 +184,8 @@ class Neo4jClient:
             raise self._noted(ProjectionUnavailable(SLOW, code="projection.slow"), away=True)
         if failed and isinstance(failed[0], GuardRefused):
             raise failed[0]
+        if failed and isinstance(failed[0], ProjectionUnavailable):
+            raise self._noted(failed[0], away=False)
         if failed:
             raise self._noted(_in_our_words(failed[0]), away=is_away(failed[0])) from failed[0]
         self._failure = None

@@ -131,6 +131,14 @@ RECALL_DEGRADED = _counter(
     "loci_recall_degraded_total", "What recalls could not do, by code such as `embedder.unavailable`.", "code"
 )
 
+GRAPH_READS = _counter(
+    "loci_graph_reads_total",
+    "Questions about the graph where GRAPH_READS is `neo4j`, by the store that answered (`neo4j`, `postgres`) and "
+    "outcome: `ok`, or the code of why it was not Neo4j.",
+    "store",
+    "outcome",
+)
+
 _group = "Memories"
 MEMORIES_STORED = _counter("loci_memories_stored_total", "Memories written, by kind.", "kind")
 

@@ -5,7 +5,7 @@ relationship carries `user_id`, the owner's id as text, and every statement name
 as text, so that a reader can go back to the row. Times are Neo4j datetimes in UTC.
 
     (:Entity {user_id, id, name, display_name, type, importance, mention_count, first_seen, last_seen, properties?,
-              scope, visibility, stated})
+              scope, visibility, stated, name_hash})
     (:EntityName {user_id, entity_id, hash})-[:NAMES {user_id}]->(:Entity)
     (:Entity)-[:RELATES_TO {user_id, id, type, weight, first_seen, last_seen, evidence?, valid_from, valid_until?,
                             label_hash, confidence, scope, visibility}]->(:Entity)
@@ -17,7 +17,8 @@ as text, so that a reader can go back to the row. Times are Neo4j datetimes in U
     (:Projection {user_id, generation, projected_seq})
 
 - `hash` of an EntityName is the keyed hash of a whole name or alias, as `memory_entityname.name` holds it (kinds
-  canonical and alias); `label_hash` is that of `memory_relation`. Both are 64-bit integers, whatever NEO4J_TEXT says.
+  canonical and alias); `name_hash` is that of the name, without aliases, and `label_hash` that of `memory_relation`.
+  They are 64-bit integers, whatever NEO4J_TEXT says.
 - `scope` is the id, as text, of what may read the row; it never changes.
 - Relations that were retracted are not here, since they never held: a question for what was believed at another moment
   is answered by PostgreSQL. A relation that has ended is here, with its `valid_until`.

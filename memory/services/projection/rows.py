@@ -116,9 +116,12 @@ def _common(row: GraphRow, properties: Mapping[str, Any]) -> Row:
 
 def _entities(ids: Sequence[UUID], words: Wording) -> tuple[list[Row], int]:
     names: dict[UUID, list[int]] = defaultdict(list)
+    own: dict[UUID, int] = {}
     hashes = EntityName.objects.filter(entity_id__in=ids, kind__in=WHOLE_NAMES).order_by("name")
-    for entity_id, name in hashes.values_list("entity_id", "name"):
+    for entity_id, name, kind in hashes.values_list("entity_id", "name", "kind"):
         names[entity_id].append(name)
+        if kind == NameKind.CANONICAL:
+            own[entity_id] = name
 
     def made(row: Entity, opens: bool) -> Row:
         texts: Row = {}
@@ -128,6 +131,7 @@ def _entities(ids: Sequence[UUID], words: Wording) -> tuple[list[Row], int]:
                 texts["properties"] = json.dumps(row.properties, ensure_ascii=False, sort_keys=True)
         numbers = {
             "type": row.type,
+            "name_hash": own.get(row.pk),
             "importance": row.importance,
             "mention_count": row.mention_count,
             "stated": row.stated,
