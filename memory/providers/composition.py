@@ -230,6 +230,8 @@ def neo4j_client() -> Neo4jClient:
 
 def forget_providers() -> None:
     """Build the providers anew at their next use, after the settings have changed."""
+    if neo4j_client.cache_info().currsize:
+        neo4j_client().close()
     for made in (embedder, language_model, reranker, llm_judge, neo4j_client):
         made.cache_clear()
 

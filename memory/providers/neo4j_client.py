@@ -161,6 +161,7 @@ class Neo4jClient:
             raise self._failure
         done: list[T] = []
         failed: list[Exception] = []
+        left = threading.Event()
         driver = self._drivers.get()
 
         def run() -> None:
@@ -169,11 +170,15 @@ class Neo4jClient:
                     done.append(work(session))
             except Exception as error:
                 failed.append(error)
+            finally:
+                if left.is_set():
+                    driver.close()
 
         thread = threading.Thread(target=run, name="neo4j", daemon=True)
         thread.start()
         thread.join(seconds)
         if thread.is_alive():
+            left.set()
             if self._drivers.made() is driver:
                 self._drivers.take()
             raise self._noted(ProjectionUnavailable(SLOW, code="projection.slow"), away=True)

@@ -54,15 +54,16 @@ class BoltServer:
     def start(self) -> None:
         """Start the server, or start it again on the same port and data, and wait until it answers."""
         assert self.process is None, "the server is running"
-        self.process = subprocess.Popen(
-            [*JAVA, "-cp", f"{self.folder}:{self.folder}/jars/*", "Serve", str(self.home), str(self.port)],
-            env={**os.environ, "BOLT_PASSWORD": self.password},
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            stderr=(self.home / "errors.txt").open("a"),
-            text=True,
-            cwd=self.home,
-        )
+        with (self.home / "errors.txt").open("a") as errors:
+            self.process = subprocess.Popen(
+                [*JAVA, "-cp", f"{self.folder}:{self.folder}/jars/*", "Serve", str(self.home), str(self.port)],
+                env={**os.environ, "BOLT_PASSWORD": self.password},
+                stdin=subprocess.PIPE,
+                stdout=subprocess.PIPE,
+                stderr=errors,
+                text=True,
+                cwd=self.home,
+            )
         impatient = threading.Timer(START_SECONDS, self.process.kill)
         impatient.start()
         assert self.process.stdout is not None

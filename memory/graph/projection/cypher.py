@@ -145,6 +145,7 @@ EMPTY_RELATIONS: Final = f"""
 EMPTY_LABEL: Final = """
     MATCH (n:{label} {{user_id: $owner}}) WITH n LIMIT $most DETACH DELETE n RETURN count(*) AS count
 """
+EMPTY_MARK: Final = EMPTY_LABEL.format(label=MARK)
 COUNT_LABEL: Final = "MATCH (n:{label} {{user_id: $owner}}) RETURN count(n) AS count"
 COUNT_RELATIONS: Final = f"MATCH ()-[r:{RELATES_TO} {{user_id: $owner}}]->() RETURN count(r) AS count"
 COUNT_NAMES: Final = (
@@ -154,9 +155,6 @@ COUNT_PARTICIPATIONS: Final = (
     f"MATCH (:{EVENT} {{user_id: $owner}})<-[r:{PARTICIPATED_IN}]-(:{ENTITY}) RETURN count(r) AS count"
 )
 COUNT_CAUSED: Final = f"MATCH (:{CAUSE} {{user_id: $owner}})-[r:{CAUSED_BY}]-(:{ENTITY}) RETURN count(r) AS count"
-OWNERS: Final = """
-    MATCH (n:{label}) WHERE n.user_id > $after RETURN DISTINCT n.user_id AS owner ORDER BY owner LIMIT $most
-"""
 
 # Ids in their order, from one to another, to be compared with those of the rows.
 IDS_OF_LABEL: Final = """

@@ -85,13 +85,9 @@ def _prepare(lease: Lease, turn: Turn) -> None:
                 turn.tell("emptied", emptied)
 
 
-def emptying(*, mark: bool = False) -> list[str]:
-    """List the statements that empty a projection when repeated until they count nothing.
-
-    Args:
-        mark: whether the owner's mark goes, too.
-    """
-    labels = [label for label in LABELS if mark or label != MARK]
+def emptying() -> list[str]:
+    """List the statements that empty a projection but for its mark, when each is repeated until it counts nothing."""
+    labels = [label for label in LABELS if label != MARK]
     return [cypher.EMPTY_RELATIONS, *(cypher.EMPTY_LABEL.format(label=label) for label in labels)]
 
 

@@ -75,6 +75,7 @@ from memory.recall.vocabulary import vocabularies
 from memory.services import outbound, reinforcement
 from memory.services.audit import readers
 from memory.services.expansion import forget_expansions
+from memory.services.projection.erasing import Neo4jTarget
 from memory.services.purge.agent_parts import add_agent_part, rows_of_agent
 from memory.services.purge.caches import CachesTarget, register_cache
 from memory.services.purge.logins import BrowserSessionsTarget, LoginTarget
@@ -150,6 +151,7 @@ def register_targets() -> None:
     register(BrowserSessionsTarget(), phase=Phase.DOORS)
     register(LoginTarget(), phase=Phase.DOORS)
     register(QueueTarget(), phase=Phase.STORES)
+    register(Neo4jTarget(), phase=Phase.STORES)
     register(CachesTarget(), phase=Phase.STORES)
     for table in TABLES:
         register(table, phase=Phase.ROWS)

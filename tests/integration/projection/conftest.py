@@ -81,7 +81,7 @@ def small_graph(actor: Actor) -> dict[str, Any]:
     spoken = memory(actor, "Anna Weber works on Aurora and likes jasmine tea.")
     anna = entity(actor, "Anna Weber", aliases=["Annie"], properties={"town": "Graz"}, memory_id=spoken)
     aurora = entity(actor, "Aurora", "project")
-    works = relate(actor, anna, "works on", aurora, memory_id=spoken).relation.pk
+    works = relate(actor, anna, "works on", aurora, valid_from="2026-01-01", memory_id=spoken).relation.pk
     (event, _), _ = merge_temporal_event(
         actor=actor,
         text="Anna gave the first talk about Aurora.",
