@@ -32,7 +32,8 @@ def test_the_graph_stands_in_neo4j_as_it_does_here(alice: Actor, projected: Bolt
     anna, aurora = (next(n for n in nodes(alice, "Entity") if n["id"] == str(made[who])) for who in ("anna", "aurora"))
     with owner_scope(alice.owner_id):
         row = Entity.objects.get(pk=made["anna"])
-    assert {**anna, "first_seen": None, "last_seen": None} == {
+    assert anna["name_hash"] == name_hash(keyring().of(alice.owner_id), "Anna Weber")
+    assert {**anna, "first_seen": None, "last_seen": None, "name_hash": None} == {
         "user_id": str(alice.owner_id),
         "id": str(made["anna"]),
         "name": "anna weber",
@@ -46,6 +47,7 @@ def test_the_graph_stands_in_neo4j_as_it_does_here(alice: Actor, projected: Bolt
         "name_hash": name_hash(keyring().of(alice.owner_id), "Anna Weber"),
         "first_seen": None,
         "last_seen": None,
+        "name_hash": None,
     }
     assert anna["first_seen"].to_native() == row.first_seen
     assert aurora["type"] == "project"
