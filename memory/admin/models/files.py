@@ -21,7 +21,6 @@ from memory.models import (
     AgentFile,
     AgentFileVersion,
     AgentSettings,
-    GraphChange,
     GraphLayout,
     GraphPosition,
     GraphProjection,
@@ -173,24 +172,6 @@ class GraphProjectionAdmin(FreeAdmin):
     def value_of(self, row: Any, column: Any) -> Any:
         """Write an owner by the id alone."""
         return columns.code(str(row.owner_id)) if column.name == "owner" else super().value_of(row, column)
-
-
-@register(GraphChange, site=site)
-class GraphChangeAdmin(RowsAdmin):
-    """Changes that wait to be projected."""
-
-    area, label, labels = GRAPH, _("change to project"), _("changes to project")
-    meaning = _("Changes of the graph that wait for Neo4j; ids only.")
-    columns = (
-        parts.number(_("Number"), "seq"),
-        parts.word(_("Part of the graph"), "part"),
-        parts.codes(_("Row"), "row_id"),
-        parts.moment(_("Noted"), "noted_at"),
-    )
-    ordering = ("-seq",)
-    id_columns = ("row_id",)
-    search_help = _("The id of a row of the graph.")
-    hidden_fields = frozenset({"owner"})
 
 
 @register(GraphPosition, site=site)
