@@ -93,7 +93,7 @@ class Command(BaseCommand):
         else:
             lines = [
                 f"Neo4j: {reaches}. In clear there: {settings.NEO4J_TEXT}. Reads come from {settings.GRAPH_READS}.",
-                f"Owners {told.owners}, projected {told.following}, being built {told.building}, failing {told.failing}.",
+                f"Projected {told.following} of {counted(told.owners, 'owner')}, building {told.building}, failing {told.failing}.",
                 f"{counted(told.waiting, 'change')} waiting, the oldest for {told.lag_seconds:.0f} s.",
             ]
         answer(self.stdout.write, value, as_json=options["json"], lines=lines + _lines(value["projections"]))
