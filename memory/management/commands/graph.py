@@ -93,7 +93,8 @@ class Command(BaseCommand):
         else:
             lines = [
                 f"Neo4j: {reaches}. In clear there: {settings.NEO4J_TEXT}. Reads come from {settings.GRAPH_READS}.",
-                f"Projected {told.following} of {counted(told.owners, 'owner')}, building {told.building}, failing {told.failing}.",
+                f"{told.following} of {counted(told.owners, 'owner')} projected, {told.building} being built.",
+                f"{told.failing} failing ({told.error_code})." if told.failing else "None failing.",
                 f"{counted(told.waiting, 'change')} waiting, the oldest for {told.lag_seconds:.0f} s.",
             ]
         answer(self.stdout.write, value, as_json=options["json"], lines=lines + _lines(value["projections"]))
