@@ -3,6 +3,9 @@
 Each names the owner, takes what it works on as parameters, and can be repeated without effect. `$rows` are those that
 `memory.services.projection.rows` makes: `id`, `properties` (all of a node or relationship, so that what is no longer
 said goes), and what hangs on it. Ends of relationships that are not there yet are made and filled later.
+
+The indexes are named: a plan that was made while the database was empty goes along that of the owner alone, and is kept
+for long after that has become a thousand times slower.
 """
 
 from __future__ import annotations
@@ -49,6 +52,7 @@ WRITE_ENTITIES: Final = (
     f"""
     UNWIND $rows AS row
     MATCH (e:{ENTITY} {{user_id: $owner, id: row.id}})<-[:{NAMES}]-(n:{ENTITY_NAME})
+    USING INDEX e:{ENTITY}(user_id, id)
     WHERE NOT n.hash IN row.names
     DETACH DELETE n
     """,
@@ -56,6 +60,7 @@ WRITE_ENTITIES: Final = (
     UNWIND $rows AS row
     UNWIND row.names AS hash
     MATCH (e:{ENTITY} {{user_id: $owner, id: row.id}})
+    USING INDEX e:{ENTITY}(user_id, id)
     MERGE (n:{ENTITY_NAME} {{user_id: $owner, hash: hash, entity_id: row.id}})
     MERGE (n)-[r:{NAMES}]->(e)
     SET r.user_id = $owner
@@ -66,6 +71,7 @@ WRITE_RELATIONS: Final = (
     f"""
     UNWIND $rows AS row
     MATCH (s)-[r:{RELATES_TO} {{user_id: $owner, id: row.id}}]->(t)
+    USING INDEX r:{RELATES_TO}(user_id, id)
     WHERE s.id <> row.source OR t.id <> row.target
     DELETE r
     """,
@@ -86,6 +92,7 @@ WRITE_EVENTS: Final = (
     f"""
     UNWIND $rows AS row
     MATCH (v:{EVENT} {{user_id: $owner, id: row.id}})<-[r:{PARTICIPATED_IN}]-(e)
+    USING INDEX v:{EVENT}(user_id, id)
     WHERE NOT e.id IN row.participants
     DELETE r
     """,
@@ -93,6 +100,7 @@ WRITE_EVENTS: Final = (
     UNWIND $rows AS row
     UNWIND row.participants AS one
     MATCH (v:{EVENT} {{user_id: $owner, id: row.id}})
+    USING INDEX v:{EVENT}(user_id, id)
     MERGE (e:{ENTITY} {{user_id: $owner, id: one}})
     MERGE (e)-[r:{PARTICIPATED_IN}]->(v)
     SET r.user_id = $owner
@@ -107,6 +115,7 @@ WRITE_CAUSES: Final = (
     f"""
     UNWIND $rows AS row
     MATCH (c:{CAUSE} {{user_id: $owner, id: row.id}})-[r:{CAUSED_BY}]-(e)
+    USING INDEX c:{CAUSE}(user_id, id)
     WHERE e.id <> coalesce(CASE r.direction WHEN 'cause' THEN row.cause ELSE row.effect END, '')
     DELETE r
     """,
@@ -114,6 +123,7 @@ WRITE_CAUSES: Final = (
     UNWIND $rows AS row
     WITH row WHERE row.cause IS NOT NULL
     MATCH (c:{CAUSE} {{user_id: $owner, id: row.id}})
+    USING INDEX c:{CAUSE}(user_id, id)
     MERGE (e:{ENTITY} {{user_id: $owner, id: row.cause}})
     MERGE (e)-[r:{CAUSED_BY} {{direction: 'cause'}}]->(c)
     SET r.user_id = $owner
@@ -122,34 +132,58 @@ WRITE_CAUSES: Final = (
     UNWIND $rows AS row
     WITH row WHERE row.effect IS NOT NULL
     MATCH (c:{CAUSE} {{user_id: $owner, id: row.id}})
+    USING INDEX c:{CAUSE}(user_id, id)
     MERGE (e:{ENTITY} {{user_id: $owner, id: row.effect}})
     MERGE (c)-[r:{CAUSED_BY} {{direction: 'effect'}}]->(e)
     SET r.user_id = $owner
     """,
 )
 
+TIDYING: Final = frozenset({WRITE_ENTITIES[1], WRITE_RELATIONS[0], WRITE_EVENTS[1], WRITE_CAUSES[1]})
+"""Those that take away what no longer hangs on a row."""
+
 DELETE_ENTITIES: Final = (
     f"""
     UNWIND $ids AS id
     MATCH (n:{ENTITY_NAME})-[:{NAMES}]->(e:{ENTITY} {{user_id: $owner, id: id}})
+    USING INDEX e:{ENTITY}(user_id, id)
     DETACH DELETE n
     """,
-    f"UNWIND $ids AS id MATCH (e:{ENTITY} {{user_id: $owner, id: id}}) DETACH DELETE e",
+    f"""
+    UNWIND $ids AS id
+    MATCH (e:{ENTITY} {{user_id: $owner, id: id}})
+    USING INDEX e:{ENTITY}(user_id, id)
+    DETACH DELETE e
+    """,
 )
 DELETE_RELATIONS: Final = (f"UNWIND $ids AS id MATCH ()-[r:{RELATES_TO} {{user_id: $owner, id: id}}]->() DELETE r",)
-DELETE_EVENTS: Final = (f"UNWIND $ids AS id MATCH (v:{EVENT} {{user_id: $owner, id: id}}) DETACH DELETE v",)
-DELETE_CAUSES: Final = (f"UNWIND $ids AS id MATCH (c:{CAUSE} {{user_id: $owner, id: id}}) DETACH DELETE c",)
+DELETE_EVENTS: Final = (
+    f"""
+    UNWIND $ids AS id
+    MATCH (v:{EVENT} {{user_id: $owner, id: id}})
+    USING INDEX v:{EVENT}(user_id, id)
+    DETACH DELETE v
+    """,
+)
+DELETE_CAUSES: Final = (
+    f"""
+    UNWIND $ids AS id
+    MATCH (c:{CAUSE} {{user_id: $owner, id: id}})
+    USING INDEX c:{CAUSE}(user_id, id)
+    DETACH DELETE c
+    """,
+)
 
 # Relations first: a hub with all of its relations would be one huge step.
 EMPTY_RELATIONS: Final = f"""
-    MATCH ()-[r:{RELATES_TO} {{user_id: $owner}}]->() WITH r LIMIT $most DELETE r RETURN count(*) AS count
+    MATCH (:{ENTITY} {{user_id: $owner}})-[r:{RELATES_TO}]->() WITH r LIMIT $most DELETE r RETURN count(*) AS count
 """
 EMPTY_LABEL: Final = """
     MATCH (n:{label} {{user_id: $owner}}) WITH n LIMIT $most DETACH DELETE n RETURN count(*) AS count
 """
 EMPTY_MARK: Final = EMPTY_LABEL.format(label=MARK)
 COUNT_LABEL: Final = "MATCH (n:{label} {{user_id: $owner}}) RETURN count(n) AS count"
-COUNT_RELATIONS: Final = f"MATCH ()-[r:{RELATES_TO} {{user_id: $owner}}]->() RETURN count(r) AS count"
+COUNT_RELATIONS: Final = f"MATCH (:{ENTITY} {{user_id: $owner}})-[r:{RELATES_TO}]->() RETURN count(r) AS count"
 COUNT_NAMES: Final = (
     f"MATCH (n:{ENTITY_NAME} {{user_id: $owner}})-[r:{NAMES}]->(:{ENTITY} {{user_id: $owner}}) RETURN count(r) AS count"
 )
@@ -160,30 +194,39 @@ COUNT_CAUSED: Final = f"MATCH (:{CAUSE} {{user_id: $owner}})-[r:{CAUSED_BY}]-(:{
 
 # Ids in their order, from one to another, to be compared with those of the rows.
 IDS_OF_LABEL: Final = """
-    MATCH (n:{label} {{user_id: $owner}}) WHERE n.id > $after AND n.id <= $until RETURN n.id AS id ORDER BY n.id
+    MATCH (n:{label} {{user_id: $owner}})
+    USING INDEX n:{label}(user_id, id)
+    WHERE n.id > $after AND n.id <= $until
+    RETURN n.id AS id ORDER BY n.id
 """
 IDS_OF_RELATIONS: Final = f"""
-    MATCH ()-[r:{RELATES_TO} {{user_id: $owner}}]->() WHERE r.id > $after AND r.id <= $until
+    MATCH ()-[r:{RELATES_TO} {{user_id: $owner}}]->()
+    USING INDEX r:{RELATES_TO}(user_id, id)
+    WHERE r.id > $after AND r.id <= $until
     RETURN r.id AS id ORDER BY r.id
 """
 LOOK_AT_ENTITIES: Final = f"""
     UNWIND $ids AS id
     MATCH (e:{ENTITY} {{user_id: $owner, id: id}})
+    USING INDEX e:{ENTITY}(user_id, id)
     RETURN e.id AS id, properties(e) AS properties, [(e)<-[:{NAMES}]-(n:{ENTITY_NAME}) | n.hash] AS names
 """
 LOOK_AT_RELATIONS: Final = f"""
     UNWIND $ids AS id
     MATCH (s)-[r:{RELATES_TO} {{user_id: $owner, id: id}}]->(t)
+    USING INDEX r:{RELATES_TO}(user_id, id)
     RETURN r.id AS id, properties(r) AS properties, s.id AS source, t.id AS target
 """
 LOOK_AT_EVENTS: Final = f"""
     UNWIND $ids AS id
     MATCH (v:{EVENT} {{user_id: $owner, id: id}})
+    USING INDEX v:{EVENT}(user_id, id)
     RETURN v.id AS id, properties(v) AS properties, [(v)<-[:{PARTICIPATED_IN}]-(e:{ENTITY}) | e.id] AS participants
 """
 LOOK_AT_CAUSES: Final = f"""
     UNWIND $ids AS id
     MATCH (c:{CAUSE} {{user_id: $owner, id: id}})
+    USING INDEX c:{CAUSE}(user_id, id)
     RETURN c.id AS id, properties(c) AS properties,
            head([(e:{ENTITY})-[:{CAUSED_BY} {{direction: 'cause'}}]->(c) | e.id]) AS cause,
            head([(c)-[:{CAUSED_BY} {{direction: 'effect'}}]->(e:{ENTITY}) | e.id]) AS effect

@@ -74,6 +74,5 @@ SCHEMA: Final = (
     f"CREATE INDEX loci_entity_by_type IF NOT EXISTS FOR (n:{ENTITY}) ON (n.user_id, n.type)",
     f"CREATE INDEX loci_temporalevent_by_time IF NOT EXISTS FOR (n:{EVENT}) ON (n.user_id, n.occurred_at)",
     f"CREATE INDEX loci_relates_to_by_id IF NOT EXISTS FOR ()-[r:{RELATES_TO}]-() ON (r.user_id, r.id)",
-    f"CREATE INDEX loci_relates_to_by_owner IF NOT EXISTS FOR ()-[r:{RELATES_TO}]-() ON (r.user_id)",
 )
 """Statements that make constraints and indexes; what is there already stays."""

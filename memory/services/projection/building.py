@@ -61,7 +61,7 @@ def build(lease: Lease, projection: GraphProjection, turn: Turn) -> bool:
             ids, loaded = _page(lease.owner_id, part, after, projection.text)
             if not ids:
                 break
-            lease.write(statements_for({part: loaded}), seq=projection.projected_seq)
+            lease.write(statements_for({part: loaded}, fresh=True), seq=projection.projected_seq)
             after = ids[-1]
             lease.save(position={"part": int(part), "after": str(after)})
             turn.count(len(loaded.rows), GraphPart(part).name.lower())

@@ -24,12 +24,18 @@ DELETES: Final[Mapping[GraphPart, Sequence[str]]] = {
 }
 
 
-def statements_for(loaded: Mapping[GraphPart, Loaded]) -> list[tuple[str, dict[str, Any]]]:
-    """Give the statements that bring rows to Neo4j and take away those that are gone, in their order."""
+def statements_for(loaded: Mapping[GraphPart, Loaded], *, fresh: bool = False) -> list[tuple[str, dict[str, Any]]]:
+    """Give the statements that bring rows to Neo4j and take away those that are gone, in their order.
+
+    Args:
+        loaded: rows by their part.
+        fresh: whether nothing of them was there before, so that nothing hangs on them that has to go.
+    """
     made: list[tuple[str, dict[str, Any]]] = []
     for part, statements in WRITES.items():
         if part in loaded and loaded[part].rows:
-            made += [(statement, {"rows": loaded[part].rows}) for statement in statements]
+            chosen = [statement for statement in statements if not fresh or statement not in cypher.TIDYING]
+            made += [(statement, {"rows": loaded[part].rows}) for statement in chosen]
     for part, statements in DELETES.items():
         if part in loaded and loaded[part].gone:
             made += [(statement, {"ids": loaded[part].gone}) for statement in statements]
