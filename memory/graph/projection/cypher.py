@@ -23,14 +23,16 @@ from memory.graph.projection.shape import (
 
 BEGIN: Final = f"""
     MERGE (p:{MARK} {{user_id: $owner}})
-    SET p.generation = $generation, p.fence = $fence, p.projected_seq = $seq
+    SET p.generation = $generation, p.fence = $fence, p.holder = $holder, p.projected_seq = $seq
     RETURN p.generation AS generation
 """
 # Locks the owner's mark until the end of the transaction: two who write for one owner wait for each other, and one
-# that was taken over finds a higher number.
+# that was taken over finds a higher number. So does everyone after PostgreSQL was restored to an earlier time, whose
+# number was used since by another holder: what Neo4j holds is of a later time then, and has to be made anew.
 GUARD: Final = f"""
-    MATCH (p:{MARK} {{user_id: $owner}}) WHERE p.generation = $generation AND p.fence <= $fence
-    SET p.fence = $fence, p.projected_seq = $seq
+    MATCH (p:{MARK} {{user_id: $owner}}) 
+    WHERE p.generation = $generation AND (p.fence < $fence OR p.fence = $fence AND p.holder = $holder)
+    SET p.fence = $fence, p.holder = $holder, p.projected_seq = $seq
     RETURN p.generation AS generation
 """
 READ_MARK: Final = f"""

@@ -14,7 +14,7 @@ as text, so that a reader can go back to the row. Times are Neo4j datetimes in U
     (:CausalLink {user_id, id, cause, effect, importance, created_at, scope, visibility})
     (:Entity)-[:CAUSED_BY {user_id, direction: 'cause'}]->(:CausalLink)
     (:CausalLink)-[:CAUSED_BY {user_id, direction: 'effect'}]->(:Entity)
-    (:Projection {user_id, generation, projected_seq})
+    (:Projection {user_id, generation, projected_seq, fence, holder})
 
 - `hash` of an EntityName is the keyed hash of a whole name or alias, as `memory_entityname.name` holds it (kinds
   canonical and alias); `name_hash` is that of the name, without aliases, and `label_hash` that of `memory_relation`.

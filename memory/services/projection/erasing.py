@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-import logging
-from collections.abc import Sequence
+import time
+from collections.abc import Callable, Sequence
 from typing import Final
 from uuid import UUID
 
@@ -17,10 +17,14 @@ from memory.models import GraphProjection, owner_scope
 from memory.providers.composition import neo4j_client
 from memory.services.projection import lease as leases
 from memory.services.projection.building import EMPTIED_AT_ONCE, emptying
+from memory.services.projection.projecting import TURN_SECONDS, project
 from memory.services.projection.turn import Turn
 from memory.services.purge.registry import Subject, Traces
 
-logger = logging.getLogger(__name__)
+LOST: Final = (
+    "The graph of this owner was projected to a Neo4j that NEO4J_URI does not name any more. Set it again, so that "
+    "what stands there can be erased, or run `manage.py graph forget --lost --all` if that Neo4j is gone."
+)
 
 
 def forget(*, owner_id: UUID, turn: Turn) -> int:
@@ -47,6 +51,36 @@ def forget(*, owner_id: UUID, turn: Turn) -> int:
     finally:
         lease.let_go()
     return turn.done
+
+
+def give_up(*, owner_id: UUID) -> None:
+    """Note no more changes of an owner and forget that there is a projection, whose Neo4j is gone with all it held."""
+    leases.rest(owner_id, purging=True)
+    GraphProjection.objects.filter(owner_id=owner_id).delete()
+
+
+def settle(*, owner_id: UUID, beat: Callable[[], None]) -> bool:
+    """Have all that has changed projected now, so that what was erased stands in Neo4j no more either.
+
+    Args:
+        owner_id: whose graph.
+        beat: called from time to time.
+
+    Returns:
+        Whether there is a projection.
+
+    Raises:
+        ProjectionOff: there is one, and NEO4J_URI is not set any more.
+        ProjectionBusy: a worker is at it; it may be tried again in a moment.
+        ProjectionUnavailable: Neo4j did not answer usably.
+    """
+    if not GraphProjection.objects.filter(owner_id=owner_id).exists():
+        return False
+    if not settings.NEO4J_URI:
+        raise ProjectionOff(LOST)
+    while not project(owner_id=owner_id, turn=Turn(until=time.monotonic() + TURN_SECONDS)):
+        beat()
+    return True
 
 
 def held(owner_id: UUID) -> int:
@@ -101,7 +135,4 @@ class Neo4jTarget:
             cursor.execute("SELECT FROM memory_graphprojection WHERE owner_id = %s", [subject.owner_id])
             if cursor.fetchone() is None:
                 return False
-        raise ProjectionOff(
-            "The graph of this owner was projected to a Neo4j that NEO4J_URI does not name any more. Set it again, so "
-            "that the purge can erase what stands there, or run `manage.py graph forget --lost` if that Neo4j is gone."
-        )
+        raise ProjectionOff(LOST)

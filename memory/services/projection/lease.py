@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import timedelta
 from typing import Any, Final
 from uuid import UUID, uuid4
@@ -13,7 +13,7 @@ from django.db import connection
 
 from memory.errors import ProjectionBusy
 from memory.graph.projection import cypher
-from memory.models import GraphChange, GraphProjection, ProjectionState, owner_scope
+from memory.models import GraphProjection, ProjectionState, owner_scope
 from memory.providers.composition import neo4j_client
 from memory.providers.neo4j_client import MARGIN_SECONDS, Row, Statement
 
@@ -51,11 +51,12 @@ class LeaseLost(ProjectionBusy):
 
 @dataclass(slots=True)
 class Lease:
-    """The right to write one owner's projection, with the number by which Neo4j knows it."""
+    """The right to write one owner's projection, with the number and the name by which Neo4j knows who has it."""
 
     owner_id: UUID
     generation: UUID
     fence: int
+    holder: str = field(default_factory=lambda: str(uuid4()))
 
     def parameters(self, **more: Any) -> dict[str, Any]:
         """Give what every statement for Neo4j takes, and more."""
@@ -63,7 +64,9 @@ class Lease:
 
     def mark(self, statement: str, *, seq: int) -> Statement:
         """Give a statement about the owner's mark."""
-        return statement, self.parameters(generation=str(self.generation), fence=self.fence, seq=seq)
+        return statement, self.parameters(
+            generation=str(self.generation), fence=self.fence, holder=self.holder, seq=seq
+        )
 
     def write(self, statements: Sequence[tuple[str, dict[str, Any]]], *, seq: int) -> list[Row]:
         """Write to Neo4j in one transaction, outside of one of PostgreSQL; gives the rows of the last statement.
@@ -147,18 +150,13 @@ def begin(lease: Lease, *, text: str) -> None:
     lease.generation = generation
 
 
-def rest(owner_id: UUID) -> None:
+def rest(owner_id: UUID, *, purging: bool = False) -> None:
     """Note no more changes of an owner and forget those that wait; the projection is built anew when it goes on."""
-    with owner_scope(owner_id), connection.cursor() as cursor:
+    with owner_scope(owner_id, purging=purging), connection.cursor() as cursor:
         GraphProjection.objects.filter(owner_id=owner_id).update(
             state=ProjectionState.RESTING, position={}, waiting=0, behind_since=None
         )
         cursor.execute(FORGET_CHANGES, {"owner": owner_id})
-
-
-def changes_wait() -> bool:
-    """Tell whether changes of the present owner wait to be projected."""
-    return GraphChange.objects.exists()
 
 
 def _length() -> timedelta:

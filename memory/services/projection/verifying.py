@@ -9,6 +9,7 @@ import random
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
+from itertools import pairwise
 from typing import Any, Final
 from uuid import UUID
 
@@ -132,11 +133,11 @@ def verify(*, owner_id: UUID, repair: bool = True, sample: int = SAMPLE, turn: T
         _refuse_unmade(owner_id)
     found = compare(owner_id=owner_id, sample=sample)
     left, repaired = found, False
-    for _ in range(MOST_ROUNDS):
+    for attempt in range(MOST_ROUNDS):
         if not repair or not left.mismatches:
             break
-        # What hangs on rows cannot be told by its count alone, so all of it is written again.
-        if left.hanging:
+        # What hangs on rows cannot be told by its count alone, and what writing does not mend has to go first.
+        if left.hanging or attempt:
             project(owner_id=owner_id, turn=work, anew=True)
         else:
             _note(owner_id, left)
@@ -184,7 +185,7 @@ def _compare_ids(owner_id: UUID, part: GraphPart, compared: Comparison) -> None:
 
 
 def _repeated(ids: Sequence[UUID]) -> set[UUID]:
-    return {one for one, other in zip(ids, ids[1:], strict=False) if one == other}
+    return {one for one, other in pairwise(ids) if one == other}
 
 
 def _add(found: dict[GraphPart, list[UUID]], part: GraphPart, ids: Sequence[UUID]) -> None:
