@@ -30,7 +30,7 @@ BEGIN: Final = f"""
 # that was taken over finds a higher number. So does everyone after PostgreSQL was restored to an earlier time, whose
 # number was used since by another holder: what Neo4j holds is of a later time then, and has to be made anew.
 GUARD: Final = f"""
-    MATCH (p:{MARK} {{user_id: $owner}}) 
+    MATCH (p:{MARK} {{user_id: $owner}})
     WHERE p.generation = $generation AND (p.fence < $fence OR p.fence = $fence AND p.holder = $holder)
     SET p.fence = $fence, p.holder = $holder, p.projected_seq = $seq
     RETURN p.generation AS generation

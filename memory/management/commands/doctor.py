@@ -22,6 +22,8 @@ from memory.services.health import RESTORE_VAULT, health_findings
 from memory.services.key_places import key_findings
 from memory.services.keys.lost_texts import lost_texts_finding
 from memory.services.keys.rotation import rotation_finding
+from memory.services.projection.health import NAME as NEO4J
+from memory.services.projection.health import probed_finding
 from runtime import bootstrap
 from runtime.errors import RuntimeFault
 from runtime.instance import running_address, running_instance
@@ -54,6 +56,8 @@ class Command(BaseCommand):
         reachable = all(found.name != "database" or found.status == "ok" for found in known)
         if not options["no_probe"] and settings.EMBEDDING_PROVIDER != "none":
             known = [_probed(found) if found.name == "embedder" and found.status == "ok" else found for found in known]
+        if not options["no_probe"] and reachable:
+            known = [probed_finding() if found.name == NEO4J and found.status == "ok" else found for found in known]
         findings += known
         if reachable and all(found.status == "ok" for found in known if found.name in ("keys", "schema")):
             findings += [_owners(), lost_texts_finding(), rotation_finding()]

@@ -93,8 +93,7 @@ class Command(BaseCommand):
         else:
             lines = [
                 f"Neo4j: {reaches}. In clear there: {settings.NEO4J_TEXT}. Reads come from {settings.GRAPH_READS}.",
-                f"Of {counted(told.owners, 'owner')}: {told.following} projected, {told.building} being built, "
-                f"{told.failing} failing.",
+                f"Owners: {told.owners}; projected {told.following}, being built {told.building}, failing {told.failing}.",
                 f"{counted(told.waiting, 'change')} waiting, the oldest for {told.lag_seconds:.0f} s.",
             ]
         answer(self.stdout.write, value, as_json=options["json"], lines=lines + _lines(value["projections"]))

@@ -44,7 +44,6 @@ def test_the_graph_stands_in_neo4j_as_it_does_here(alice: Actor, projected: Bolt
         "stated": False,
         "scope": str(alice.owner_id),
         "visibility": "owner",
-        "name_hash": name_hash(keyring().of(alice.owner_id), "Anna Weber"),
         "first_seen": None,
         "last_seen": None,
         "name_hash": None,

@@ -12,7 +12,7 @@ from memory.errors import ProjectionOff, ProjectionUnavailable
 from memory.models import GraphProjection, Owner, PurgeState
 from memory.services.actors import Actor
 from memory.services.clock import now
-from memory.services.purge.partial_requests import purge_memories
+from memory.services.purge.partial_requests import PartialRequest, begin_partial
 from memory.services.purge.receipts import verify_receipt
 from memory.services.purge.requests import begin_purge
 from memory.services.purge.runner import run_purge
@@ -90,7 +90,7 @@ def test_a_purge_of_memories_is_done_when_neo4j_has_followed(alice: Actor, proje
     ben = entity(alice, "Ben", memory_id=made["memory"])
     knows = relate(alice, made["anna"], "knows", ben, memory_id=made["memory"]).relation.pk
     catch_up(alice)
-    asked_for = purge_memories(actor=alice, memory_ids=[made["memory"]])
+    asked_for = begin_partial(actor=alice, request=PartialRequest(memories=(made["memory"],)))
     projected.kill()
     with pytest.raises(ProjectionUnavailable):
         run_purge(purge_id=asked_for.purge.pk)
