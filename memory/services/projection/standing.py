@@ -76,9 +76,9 @@ def was_caught_up(generation: str, seq: int) -> bool:
     Args:
         generation, seq: of the mark, read before what is to be believed.
     """
-    values: dict[str, Any] = {"owner": current_owner(), "generation": generation, "seq": seq, "text": settings.NEO4J_TEXT}
+    values: dict[str, Any] = {"generation": generation, "seq": seq, "text": settings.NEO4J_TEXT}
     with connection.cursor() as cursor:
-        cursor.execute(CAUGHT_UP, values)
+        cursor.execute(CAUGHT_UP, {"owner": current_owner(), **values})
         row = cursor.fetchone()
     return bool(row and row[0])
 
