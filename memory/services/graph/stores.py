@@ -19,10 +19,11 @@ from memory.errors import ProjectionUnavailable
 from memory.graph.projection.store import Ask, Mark, Neo4jStore
 from memory.graph.store import POSTGRES, GraphStore
 from memory.graph.traversal import Reached, Step, View
-from memory.models import ProjectionState, current_owner
+from memory.models import current_owner
 from memory.ports import recorder
 from memory.ports.recorder import GraphRead
 from memory.providers.composition import neo4j_client
+from memory.services.projection.standing import was_caught_up
 
 logger = logging.getLogger(__name__)
 
@@ -30,13 +31,6 @@ T = TypeVar("T")
 
 BEHIND: Final = "projection.behind"
 
-# The changes that wait go in the transaction that raises `projected_seq`: a projection with the same number as before,
-# and with no change waiting, held everything when it was read.
-CAUGHT_UP: Final = """
-    SELECT p.state = %(following)s AND p.generation::text = %(generation)s AND p.projected_seq = %(seq)s
-       AND NOT EXISTS (SELECT FROM memory_graphchange c WHERE c.owner_id = %(owner)s)
-    FROM memory_graphprojection p WHERE p.owner_id = %(owner)s
-"""
 ENDS: Final = """
     SELECT r.id, r.source_id, r.target_id FROM memory_relation r
     WHERE r.owner_id = %(owner)s AND r.id = ANY(%(ids)s::uuid[]) AND {conditions}
@@ -61,7 +55,7 @@ class Ahead(Generic[T]):
         """Give what Neo4j found, within the owner's scope; None where PostgreSQL has to answer. One statement."""
         if self.mark is None or self.found is None:
             return None
-        if not _caught_up(self.mark):
+        if not was_caught_up(self.mark.generation, self.mark.seq):
             self.degraded.append(BEHIND)
             recorder.graph_read(GraphRead(store="postgres", outcome=BEHIND))
             return None
@@ -98,21 +92,6 @@ def ask_ahead(owner_id: UUID, work: Callable[[GraphStore], T], *, view: View | N
     for code in ahead.degraded:
         recorder.graph_read(GraphRead(store="postgres", outcome=code))
     return ahead
-
-
-def _caught_up(mark: Mark) -> bool:
-    with connection.cursor() as cursor:
-        cursor.execute(
-            CAUGHT_UP,
-            {
-                "owner": current_owner(),
-                "following": ProjectionState.FOLLOWING,
-                "generation": mark.generation,
-                "seq": mark.seq,
-            },
-        )
-        row = cursor.fetchone()
-    return bool(row and row[0])
 
 
 def walked(ahead: Ahead[Reached], seed: UUID, *, hops: int, view: View, limit: int) -> Reached:

@@ -5,7 +5,6 @@ from __future__ import annotations
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, Final
-from uuid import UUID
 
 from django.conf import settings
 from django.db import connection
@@ -14,8 +13,11 @@ from memory.models import DueWork, GraphProjection, ProjectionState, current_own
 from memory.services.clock import now
 from memory.services.projection.lease import rest
 
-CURRENT: Final = """
-    SELECT p.generation, EXISTS (SELECT FROM memory_graphchange c WHERE c.owner_id = p.owner_id)
+# Changes that wait go in the transaction that raises `projected_seq`: where none waits and the number is that of the
+# mark, nothing that was missing when the mark was read has been projected since.
+CAUGHT_UP: Final = """
+    SELECT p.generation::text = %(generation)s AND p.projected_seq = %(seq)s
+       AND NOT EXISTS (SELECT FROM memory_graphchange c WHERE c.owner_id = p.owner_id)
     FROM memory_graphprojection p
     WHERE p.owner_id = %(owner)s AND p.state = 'following' AND p.text = %(text)s
 """
@@ -65,19 +67,20 @@ class Standing:
         return max(0.0, (now() - self.behind_since).total_seconds()) if self.behind_since else 0.0
 
 
-def current_generation() -> UUID | None:
-    """Give the generation of the present owner's projection when it is made and no change waits; one statement.
+def was_caught_up(generation: str, seq: int) -> bool:
+    """Tell whether the present owner's projection held every change when its mark in Neo4j was read; one statement.
 
-    A reader compares it with that of the owner's mark in Neo4j, since either database may have been replaced. Call it
-    within the owner's scope.
+    Call it within the owner's scope, after Neo4j was read. What is not made yet, was made for another NEO4J_TEXT, or
+    stands in a database that was replaced was not caught up.
+
+    Args:
+        generation, seq: of the mark, read before what is to be believed.
     """
+    values: dict[str, Any] = {"generation": generation, "seq": seq, "text": settings.NEO4J_TEXT}
     with connection.cursor() as cursor:
-        cursor.execute(CURRENT, {"owner": current_owner(), "text": settings.NEO4J_TEXT})
+        cursor.execute(CAUGHT_UP, {"owner": current_owner(), **values})
         row = cursor.fetchone()
-    if row is None or row[1]:
-        return None
-    generation: UUID = row[0]
-    return generation
+    return bool(row and row[0])
 
 
 def standing(cursor: Any = None) -> Standing:

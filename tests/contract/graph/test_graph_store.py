@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from datetime import datetime
+from functools import partial
 from typing import Any
 from uuid import UUID
 
@@ -12,7 +13,8 @@ import pytest
 from memory.crypto.keyring import keyring
 from memory.graph.labels import label_hash
 from memory.graph.names import name_hash
-from memory.graph.traversal import MOST_FRONTIER, Reached, Step, View
+from memory.graph.store import GraphStore
+from memory.graph.traversal import MOST_FRONTIER, Found, Reached, Step, View
 from memory.ids import new_id
 from memory.models import Entity, NameKind, owner_scope
 from memory.services.actors import Actor
@@ -44,6 +46,10 @@ def found(store: Store, actor: Actor, *names: str, **options: Any) -> list[list[
     answer = store.ask(actor, lambda asked: asked.by_whole_name(hashes, **{"scopes": None, **options}))
     assert set(answer) <= set(hashes)
     return [[one.entity_id for one in answer.get(hashed, [])] for hashed in hashes]
+
+
+def _looked_up(hashed: int, asked: GraphStore) -> dict[int, list[Found]]:
+    return asked.by_whole_name([hashed], scopes=None)
 
 
 def chain(actor: Actor, *names: str) -> list[UUID]:
@@ -223,7 +229,8 @@ class TestNames:
         ring = keyring().of(alice.owner_id)
         for name, kind in (("Ann", NameKind.CANONICAL), ("Annie", NameKind.ALIAS)):
             hashed = name_hash(ring, name)
-            (one,) = store.ask(alice, lambda asked, hashed=hashed: asked.by_whole_name([hashed], scopes=None))[hashed]
+            answer = store.ask(alice, partial(_looked_up, hashed))
+            (one,) = answer[hashed]
             assert (one.entity_id, one.mention_count, one.kind, one.scope) == (ann, 2, kind, alice.owner_id)
 
     def test_an_entity_that_is_gone_is_not_found(self, store: Store, alice: Actor) -> None:
