@@ -5,7 +5,7 @@ from __future__ import annotations
 import threading
 import time
 from collections.abc import Callable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, Final, LiteralString, TypeVar, cast
+from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 from memory.errors import ProjectionUnavailable
 from memory.providers.per_process import PerProcess
@@ -86,7 +86,7 @@ class Neo4jClient:
         def read(session: Session) -> T:
             def ask(statement: str, parameters: Parameters) -> list[Row]:
                 # Not as a managed transaction: that would be tried again for longer than a reader waits.
-                query = Query(cast("LiteralString", statement), timeout=self._read_seconds)
+                query = Query(statement, timeout=self._read_seconds)
                 return [record.data() for record in session.run(query, dict(parameters))]
 
             return work(ask)
@@ -134,7 +134,7 @@ class Neo4jClient:
         def work(session: Session) -> None:
             for statement in statements:
                 try:
-                    session.run(cast("LiteralString", statement)).consume()
+                    session.run(statement).consume()
                 except ClientError as error:
                     # Under another name, or made by another worker at this very moment.
                     if not is_there_already(error.code or ""):
@@ -216,7 +216,7 @@ class Neo4jClient:
 
 def _sent(transaction: ManagedTransaction, statement: Statement) -> list[Row]:
     text, parameters = statement
-    return [record.data() for record in transaction.run(cast("LiteralString", text), dict(parameters))]
+    return [record.data() for record in transaction.run(text, dict(parameters))]
 
 
 def is_there_already(code: str) -> bool:

@@ -75,6 +75,7 @@ class Command(BaseCommand):
         if options["owner"]:
             rows = rows.filter(owner_id=named_owner(options["owner"]))
         told, reaches = standing(), _reaches()
+        projections = [described(row) for row in rows]
         value = {
             "configured": bool(settings.NEO4J_URI),
             "text": settings.NEO4J_TEXT,
@@ -86,7 +87,7 @@ class Command(BaseCommand):
             "failing": told.failing,
             "waiting": told.waiting,
             "lag_s": round(told.lag_seconds, 1),
-            "projections": [described(row) for row in rows],
+            "projections": projections,
         }
         if not settings.NEO4J_URI:
             lines = ["The graph is not projected: NEO4J_URI is not set."]
@@ -97,7 +98,7 @@ class Command(BaseCommand):
                 f"{told.failing} failing ({told.error_code})." if told.failing else "None failing.",
                 f"{counted(told.waiting, 'change')} waiting, the oldest for {told.lag_seconds:.0f} s.",
             ]
-        answer(self.stdout.write, value, as_json=options["json"], lines=lines + _lines(value["projections"]))
+        answer(self.stdout.write, value, as_json=options["json"], lines=lines + _lines(projections))
 
     def _verify(self, options: dict[str, Any]) -> None:
         if not 0 <= options["sample"] <= MOST_SAMPLED:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from datetime import timedelta
 from typing import Any, Final
 from uuid import UUID, uuid4
 
@@ -24,12 +23,12 @@ PATIENCE: Final = "10s"
 
 # Not the clock of this process, which may differ from that of another machine.
 TAKE: Final = """
-    UPDATE memory_graphprojection SET fence = fence + 1, leased_until = clock_timestamp() + %(lease)s
+    UPDATE memory_graphprojection SET fence = fence + 1, leased_until = clock_timestamp() + make_interval(secs => %(lease)s)
     WHERE owner_id = %(owner)s AND (leased_until IS NULL OR leased_until < clock_timestamp())
     RETURNING fence
 """
 EXTEND: Final = """
-    UPDATE memory_graphprojection SET leased_until = clock_timestamp() + %(lease)s
+    UPDATE memory_graphprojection SET leased_until = clock_timestamp() + make_interval(secs => %(lease)s)
     WHERE owner_id = %(owner)s AND fence = %(fence)s RETURNING fence
 """
 LET_GO: Final = """
@@ -159,5 +158,5 @@ def rest(owner_id: UUID, *, purging: bool = False) -> None:
         cursor.execute(FORGET_CHANGES, {"owner": owner_id})
 
 
-def _length() -> timedelta:
-    return timedelta(seconds=settings.NEO4J_TIMEOUT + MARGIN_SECONDS + SPARE_SECONDS)
+def _length() -> float:
+    return float(settings.NEO4J_TIMEOUT) + MARGIN_SECONDS + SPARE_SECONDS

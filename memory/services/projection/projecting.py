@@ -202,4 +202,5 @@ def _note_failure(owner_id: UUID, error: ProjectionUnavailable, at: datetime) ->
     if waiting >= MOST_WAITING:
         logger.warning("too many changes of owner %s wait for Neo4j; its projection will be built anew", owner_id)
         leases.rest(owner_id)
-    return at + pause
+    again: datetime = at + pause
+    return again

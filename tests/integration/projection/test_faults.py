@@ -22,7 +22,7 @@ from memory.services.projection import projecting
 from memory.services.projection.building import build
 from memory.services.projection.health import probed_finding, projection_finding
 from memory.services.projection.projecting import project, project_owner
-from memory.services.projection.standing import call_for_projection, current_generation, standing
+from memory.services.projection.standing import call_for_projection, standing
 from memory.services.projection.turn import Turn
 from memory.services.projection.verifying import compare
 from tests.bolt.server import BoltServer
@@ -204,18 +204,14 @@ def test_without_an_address_nothing_more_is_noted(alice: Actor, projected: BoltS
     assert len(nodes(alice, "Entity")) == 2
 
 
-def test_readers_are_told_only_of_a_projection_that_has_caught_up(alice: Actor, projected: BoltServer) -> None:
-    def generation() -> Any:
-        with owner_scope(alice.owner_id):
-            return current_generation()
-
-    assert generation() is None
+def test_operators_are_told_what_is_behind(alice: Actor, projected: BoltServer) -> None:
+    assert (standing().owners, standing().following) == (1, 0)
     catch_up(alice)
-    assert generation() == looks.standing(alice).generation
+    assert (standing().following, standing().lag_seconds) == (1, 0)
     entity(alice, "Ben")
-    assert generation() is None
-    told = standing()
-    assert (told.owners, told.following, told.behind_since is not None) == (1, 1, True)
+    GraphProjection.objects.filter(owner_id=alice.owner_id).update(behind_since=now() - timedelta(minutes=20))
+    assert standing().lag_seconds >= 1200
+    assert projection_finding().status == "degraded"
     catch_up(alice)
-    assert generation() is not None
     assert standing().lag_seconds == 0
+    assert projection_finding().status == "ok"
