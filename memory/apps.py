@@ -36,6 +36,7 @@ class MemoryConfig(AppConfig):
         sign_ins.connect()
         browser_sessions.connect()
         _check_live_pages()
+        _check_projection()
         _let_watch()
         _say_on_pages()
 
@@ -63,6 +64,18 @@ def _check_live_pages() -> None:
         return live_finding()
 
     add_check("live", look)
+
+
+def _check_projection() -> None:
+    from memory.services.added_checks import add_check
+    from memory.services.findings import Finding
+
+    def look() -> Finding:
+        from memory.services.projection.health import projection_finding
+
+        return projection_finding()
+
+    add_check("neo4j", look, asks_database=True)
 
 
 def _let_watch() -> None:

@@ -180,6 +180,24 @@ class RerankerUnavailable(ProviderUnavailable):
     code = "reranker.unavailable"
 
 
+class ProjectionUnavailable(ProviderUnavailable):
+    """Neo4j did not answer usably. The graph stands in PostgreSQL, and what has changed waits to be projected."""
+
+    code = "projection.unavailable"
+
+
+class ProjectionOff(Conflict):
+    """The graph is not projected here. Set NEO4J_URI, NEO4J_PASSWORD and NEO4J_TEXT, and start again."""
+
+    code = "projection.off"
+
+
+class ProjectionBusy(Conflict):
+    """A worker is projecting this owner's graph at the moment. Nothing was changed; try again in a moment."""
+
+    code = "projection.busy"
+
+
 class BudgetExceeded(EmbedderUnavailable, LanguageModelUnavailable, RerankerUnavailable):
     """The budget for models is used up, so that none is asked that costs. What works without a model goes on."""
 

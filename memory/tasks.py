@@ -13,6 +13,7 @@ from memory.services.consolidation import due as due_runs
 from memory.services.consolidation import triggers
 from memory.services.job_runs import run_job
 from memory.services.keys import rotation
+from memory.services.projection import standing as projections
 from memory.services.purge import runner as purges
 from memory.services.purge.caches import forget_closed_owners
 
@@ -56,6 +57,11 @@ def run_purges(request_id: str = "") -> int:
 def call_for_missing_tokens(request_id: str = "") -> int:
     """Call for work where token vectors are missing; gives the number of owners."""
     return run_job("call_for_missing_tokens", missing_tokens.call_for_missing_tokens, follows=request_id)
+
+
+def call_for_projection(request_id: str = "") -> int:
+    """Call for work where a projection to Neo4j is missing or behind; gives the number of owners."""
+    return run_job("call_for_projection", projections.call_for_projection, follows=request_id)
 
 
 def call_for_rotation(request_id: str = "") -> int:

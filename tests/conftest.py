@@ -30,8 +30,11 @@ from telemetry.services.coverage.cache import reports
 from telemetry.services.recalls.cache import reports as recall_reports
 from telemetry.services.recalls.experiments import running
 from telemetry.services.score_card import forget_score_cards
+from tests.bolt.fixtures import bolt, bolt_session
 from tests.environment import HOME
 from tests.gatherers import written_when_asked
+
+__all__ = ["bolt", "bolt_session"]
 
 # No test depends on how fast a machine is, and Hypothesis watches the time unless it is told not to.
 hypothesis.settings.register_profile("unhurried", deadline=None)

@@ -8,6 +8,7 @@ from config.settings import database as _database
 from config.settings import prices
 from config.settings.env import Environment, SettingError
 from config.settings.logs import logging_configuration
+from config.settings.projection import TEXTS, projection_address, reads_from
 from config.settings.secrets import kept_secret
 from config.settings.tracing import traces_address
 from runtime import paths
@@ -286,6 +287,49 @@ RERANKER_TIMEOUT = env.number(
     5,
     meaning="Seconds that reranking may add to a recall; after them hits keep the order that they had.",
     minimum=0.1,
+)
+
+env.section("Neo4j")
+NEO4J_USER = env.string("NEO4J_USER", "neo4j", meaning="Login at Neo4j.", prax="NEO4J_USER")
+NEO4J_PASSWORD = env.string("NEO4J_PASSWORD", meaning="Password at Neo4j.", secret=True, prax="NEO4J_PASSWORD")
+NEO4J_DATABASE = env.string("NEO4J_DATABASE", meaning="Name of the database in Neo4j; left out, the login's own.")
+NEO4J_TEXT = env.choice(
+    "NEO4J_TEXT",
+    "",
+    TEXTS,
+    meaning="What stands in Neo4j in clear: `names` of entities and relations, `all` texts of the graph, or `hashed`: "
+    "keyed hashes only. It must be chosen where NEO4J_URI is set, since Neo4j's files and backups are outside of the "
+    "encryption.",
+)
+NEO4J_URI = projection_address(
+    env.string(
+        "NEO4J_URI",
+        meaning="Address of a Neo4j 5 that the graph is projected to: bolt://, neo4j://, or with TLS bolt+s://, "
+        "neo4j+s://. Without it nothing is noted for a projection.",
+        prax="NEO4J_URI",
+    ),
+    text=NEO4J_TEXT,
+    password=NEO4J_PASSWORD,
+)
+NEO4J_TIMEOUT = env.number(
+    "NEO4J_TIMEOUT", 30, meaning="Seconds that one write to Neo4j may take.", minimum=0.1, maximum=300
+)
+NEO4J_READ_TIMEOUT = env.number(
+    "NEO4J_READ_TIMEOUT",
+    2,
+    meaning="Seconds that one read from Neo4j may take, its connection included; after them PostgreSQL answers.",
+    minimum=0.05,
+    maximum=60,
+)
+GRAPH_READS = reads_from(
+    env.choice(
+        "GRAPH_READS",
+        "postgres",
+        ("postgres", "neo4j"),
+        meaning="Where steps over the graph are taken. `neo4j` falls back to PostgreSQL while Neo4j is away, slow or "
+        "behind.",
+    ),
+    uri=NEO4J_URI,
 )
 
 env.section("What leaves this machine")

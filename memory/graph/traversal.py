@@ -5,7 +5,7 @@ Everything here runs within an owner's scope and gives ids; nothing is opened.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, Final
@@ -48,6 +48,10 @@ MENTIONING: Final = """
         WHERE x.owner_id = %(owner)s AND x.entity_id = f.id ORDER BY x.memory_id DESC LIMIT %(each)s
     ) n GROUP BY n.memory_id ORDER BY entities DESC, n.memory_id DESC LIMIT %(most)s
 """
+
+
+Step = tuple[UUID, UUID, UUID, float]
+"""A relation, the entity stepped from, the entity reached, and the relation's weight."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,7 +115,7 @@ class Found:
     scope: UUID
 
 
-def one_hop(frontier: Sequence[UUID], *, view: View, each: int, most: int) -> list[tuple[UUID, UUID, UUID, float]]:
+def one_hop(frontier: Sequence[UUID], *, view: View, each: int, most: int) -> list[Step]:
     """Take one step from some entities in both directions, over their heaviest relations.
 
     Args:
@@ -134,7 +138,9 @@ def one_hop(frontier: Sequence[UUID], *, view: View, each: int, most: int) -> li
         return list(cursor.fetchall())
 
 
-def neighbours(seeds: Sequence[UUID], *, hops: int, view: View, limit: int) -> Reached:
+def neighbours(
+    seeds: Sequence[UUID], *, hops: int, view: View, limit: int, step: Callable[..., list[Step]] = one_hop
+) -> Reached:
     """Walk one to three steps from some entities, nearest and heaviest first.
 
     One statement for each step; each entity gives at most `limit` relations in each direction, and at most a hundred
@@ -145,13 +151,14 @@ def neighbours(seeds: Sequence[UUID], *, hops: int, view: View, limit: int) -> R
         hops: steps, 1 to 3.
         view: which relations count.
         limit: most entities besides the seeds.
+        step: takes one of the steps; that of another store than PostgreSQL.
     """
     distances = dict.fromkeys(seeds, 0)
     relations: dict[UUID, tuple[UUID, UUID]] = {}
     frontier = list(distances)
     for distance in range(1, hops + 1):
         reached: list[UUID] = []
-        for relation_id, via, other, _ in one_hop(frontier, view=view, each=limit, most=4 * limit):
+        for relation_id, via, other, _ in step(frontier, view=view, each=limit, most=4 * limit):
             if other not in distances:
                 if len(distances) - len(seeds) >= limit:
                     continue

@@ -44,6 +44,7 @@ from memory.models.memory import Memory
 from memory.models.merges import EntitiesApart, EntityMerge
 from memory.models.outbound import OutboundRequest
 from memory.models.owner import Owner, OwnerActivity, OwnerSettings, User
+from memory.models.projection import GraphChange, GraphPart, GraphProjection, ProjectionState
 from memory.models.purge import Purge, PurgeState, PurgeSubject
 from memory.models.requests import IdempotencyRecord, ProfileOverride, RecallRecord
 from memory.models.review import ReviewEvidence, ReviewItem, ReviewKind, ReviewState
@@ -90,9 +91,12 @@ __all__ = [
     "EventParticipant",
     "ExtractionFailure",
     "FileChange",
+    "GraphChange",
     "GraphEvidence",
     "GraphLayout",
+    "GraphPart",
     "GraphPosition",
+    "GraphProjection",
     "GraphState",
     "GroupKind",
     "GroupMembership",
@@ -119,6 +123,7 @@ __all__ = [
     "OwnerSettings",
     "PendingVector",
     "ProfileOverride",
+    "ProjectionState",
     "Purge",
     "PurgeState",
     "PurgeSubject",

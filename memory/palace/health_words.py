@@ -24,6 +24,7 @@ NAMES: Final[Mapping[str, StrOrPromise]] = {
     "language model": lazy("Language model"),
     "live": lazy("News of changes"),
     "memory": lazy("Switch of memory"),
+    "neo4j": lazy("Neo4j"),
     "planner": lazy("Planner"),
     "queue": lazy("Queue"),
     "reranker": lazy("Reranker"),

@@ -1,4 +1,4 @@
-"""What happens here, told to whoever keeps count: recalls, calls of models, jobs.
+"""What happens here, told to whoever keeps count: recalls, calls of models, jobs, reads of the graph.
 
 `memory` knows nobody who listens; apps that do install themselves in their `AppConfig.ready`. A listener that fails
 must not fail what it listens to, so that is caught and logged here, once.
@@ -105,6 +105,14 @@ class JobRan:
     counts: Mapping[str, int] = field(default_factory=dict)
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class GraphRead:
+    """One question about the graph where Neo4j is chosen to answer: which store did, and `ok` or the code why."""
+
+    store: str
+    outcome: str
+
+
 class Recorder(Protocol):
     """Keeps count of what happens; every method returns at once, asks no database and never raises."""
 
@@ -116,6 +124,9 @@ class Recorder(Protocol):
 
     def job_ran(self, ran: JobRan) -> None:
         """Note a job that has ended."""
+
+    def graph_read(self, read: GraphRead) -> None:
+        """Note which store answered a question about the graph."""
 
 
 _recorders: list[Recorder] = []
@@ -146,6 +157,11 @@ def model_called(call: ModelCalled) -> None:
 def job_ran(ran: JobRan) -> None:
     """Tell all recorders of a job that has ended."""
     _tell("job_ran", ran)
+
+
+def graph_read(read: GraphRead) -> None:
+    """Tell all recorders which store answered a question about the graph."""
+    _tell("graph_read", read)
 
 
 def _tell(method: str, what: object) -> None:

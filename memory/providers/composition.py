@@ -15,7 +15,7 @@ from memory.crypto import keyring as ring
 from memory.crypto import signing
 from memory.crypto.derivation import KEY_BYTES
 from memory.crypto.keyring import Keyring
-from memory.errors import KeysUnavailable
+from memory.errors import KeysUnavailable, ProjectionOff
 from memory.models import Owner
 from memory.ports import Embedder, KeyVault, LanguageModel, Reranker
 from memory.ports.ledger import PurgeLedger
@@ -29,6 +29,7 @@ from memory.providers.llm_routes import Routes
 from memory.providers.master_key import master_key, refuse_given
 from memory.providers.minilm.embedder import MiniLmEmbedder
 from memory.providers.misconfigured import ProviderMisconfigured
+from memory.providers.neo4j_client import Neo4jClient
 from memory.providers.ollama_embedder import OllamaEmbedder
 from memory.providers.openai_embedder import OpenAiEmbedder
 from memory.providers.outbound.policy import OutboundPolicy
@@ -208,9 +209,30 @@ def llm_judge() -> GuardedReranker:
     return GuardedReranker(_judge())
 
 
+@cache
+def neo4j_client() -> Neo4jClient:
+    """Give the way to Neo4j; nothing is opened before its first use.
+
+    Raises:
+        ProjectionOff: NEO4J_URI is not set.
+    """
+    if not settings.NEO4J_URI:
+        raise ProjectionOff
+    return Neo4jClient(
+        settings.NEO4J_URI,
+        user=settings.NEO4J_USER,
+        password=settings.NEO4J_PASSWORD,
+        database=settings.NEO4J_DATABASE,
+        write_seconds=settings.NEO4J_TIMEOUT,
+        read_seconds=settings.NEO4J_READ_TIMEOUT,
+    )
+
+
 def forget_providers() -> None:
     """Build the providers anew at their next use, after the settings have changed."""
-    for made in (embedder, language_model, reranker, llm_judge):
+    if neo4j_client.cache_info().currsize:
+        neo4j_client().close()
+    for made in (embedder, language_model, reranker, llm_judge, neo4j_client):
         made.cache_clear()
 
 
@@ -304,7 +326,7 @@ _RERANKERS: Final[Mapping[str, Callable[[], Reranker]]] = {
 
 
 def _on_setting_changed(*, setting: str, **_: object) -> None:
-    if setting.startswith(("EMBEDDING_", "OLLAMA_", "LLM_", "RERANKER_", "OUTBOUND_")):
+    if setting.startswith(("EMBEDDING_", "OLLAMA_", "LLM_", "NEO4J_", "RERANKER_", "OUTBOUND_")):
         forget_providers()
 
 

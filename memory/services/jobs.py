@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Final
 
+from django.conf import settings
 from django.db import transaction
 from django_q.models import Schedule, Success
 from django_q.tasks import async_task
@@ -26,6 +27,7 @@ CONSOLIDATE_DUE: Final = "memory.tasks.consolidate_due"
 CALL_FOR_CONSOLIDATION: Final = "memory.tasks.call_for_consolidation"
 RUN_PURGES: Final = "memory.tasks.run_purges"
 MISSING_TOKENS: Final = "memory.tasks.call_for_missing_tokens"
+PROJECTION: Final = "memory.tasks.call_for_projection"
 ROTATION: Final = "memory.tasks.call_for_rotation"
 SEAL_AUDIT: Final = "memory.tasks.seal_audit"
 # Tasks of every minute, of which one that ends well shows that there is a worker.
@@ -54,6 +56,8 @@ _plans: Final[list[Plan]] = [
     Plan(f"{OURS}seals of the audit", SEAL_AUDIT, minutes=5),
     Plan(f"{OURS}outdated records", REMOVE_OUTDATED, minutes=HOUR),
     Plan(f"{OURS}missing token vectors", MISSING_TOKENS, minutes=HOUR),
+    # Each minute only where there is something to look after: an owner who is new, a Neo4j that was emptied.
+    Plan(f"{OURS}projection of graphs", PROJECTION, minutes=1 if settings.NEO4J_URI else HOUR),
     Plan(f"{OURS}rotation of text keys", ROTATION, minutes=DAY),
     Plan(f"{OURS}expired logins", CLEAR_SESSIONS, minutes=DAY),
 ]

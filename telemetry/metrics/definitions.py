@@ -138,6 +138,14 @@ RECALL_PLACES = _counter(
     begins=("replica", "behind", "failed", "paused"),
 )
 
+GRAPH_READS = _counter(
+    "loci_graph_reads_total",
+    "Questions about the graph where GRAPH_READS is `neo4j`, by the store that answered (`neo4j`, `postgres`) and "
+    "outcome: `ok`, or the code of why it was not Neo4j.",
+    "store",
+    "outcome",
+)
+
 _group = "Memories"
 MEMORIES_STORED = _counter("loci_memories_stored_total", "Memories written, by kind.", "kind")
 
@@ -193,6 +201,17 @@ QUEUE_TASKS = _gauge("loci_queue_tasks", "Tasks in the queue, those under way in
 QUEUE_LAG = _gauge("loci_queue_lag_seconds", "How long the oldest task that nobody has taken has been waiting.")
 DUE_WORK = _gauge("loci_due_work", "Owners whose work of a kind is due now.", "kind")
 DUE_SECONDS = _gauge("loci_due_work_oldest_seconds", "How long the oldest due work of a kind has been due.", "kind")
+PROJECTION_LAG = _gauge(
+    "loci_projection_lag_seconds", "How long the oldest change of a graph has been waiting to stand in Neo4j."
+)
+PROJECTION_WAITING = _gauge(
+    "loci_projection_changes_waiting", "Changes of graphs that wait for Neo4j, as counted when each was last tried."
+)
+PROJECTION_OWNERS = _gauge(
+    "loci_projection_owners",
+    "Owners by how their projection to Neo4j stands (`following`, `building`, `failing`).",
+    "state",
+)
 PURGES = _gauge("loci_purges", "Purges that are not done, by state (`waiting`, `running`, `failed`).", "state")
 
 _group = "Telemetry"

@@ -6,7 +6,7 @@ import time
 from collections.abc import Mapping
 from typing import Final
 
-from memory.ports.recorder import JobRan, ModelCalled, RecallObserved
+from memory.ports.recorder import GraphRead, JobRan, ModelCalled, RecallObserved
 from telemetry.metrics import definitions as metrics
 from telemetry.metrics import shared
 from telemetry.metrics.counting import change, increase, observe, set_to
@@ -16,7 +16,7 @@ HOUR: Final = 3600.0
 
 
 class MetricsRecorder:
-    """Counts recalls, calls of models and jobs; of owners, agents and ids it keeps nothing."""
+    """Counts recalls, calls of models, reads of the graph and jobs; of owners, agents and ids it keeps nothing."""
 
     def __init__(self) -> None:
         """Begin; files of ended processes are first put together with the first job."""
@@ -46,6 +46,10 @@ class MetricsRecorder:
         for direction, tokens in (("input", call.input_tokens), ("output", call.output_tokens)):
             if tokens > 0:
                 increase(metrics.MODEL_TOKENS, call.kind, call.component, call.model, direction, by=tokens)
+
+    def graph_read(self, read: GraphRead) -> None:
+        """Count a question about the graph by the store that answered, and why."""
+        increase(metrics.GRAPH_READS, read.store, read.outcome)
 
     def job_ran(self, ran: JobRan) -> None:
         """Count a job and the rows it has done; from time to time, put files of ended workers together."""

@@ -16,6 +16,7 @@ from django.conf import settings
 from memory.services.clock import now
 from memory.services.direct_connections import driver_parameters
 from memory.services.health.work import Work, waiting_work
+from memory.services.projection.standing import Standing, standing
 from telemetry.metrics import definitions as metrics
 from telemetry.metrics.definitions import Definition
 
@@ -75,7 +76,18 @@ def _read() -> Values:
         for definition, statement, states in STATES:
             rows = dict(cursor.execute(statement, {}).fetchall())
             found[definition] = [((state,), float(rows.get(state, 0))) for state in states]
+        if settings.NEO4J_URI:
+            found.update(_projected(standing(cursor)))
         return found
+
+
+def _projected(told: Standing) -> Values:
+    states = {"following": told.following, "building": told.building, "failing": told.failing}
+    return {
+        metrics.PROJECTION_LAG: [((), told.lag_seconds)],
+        metrics.PROJECTION_WAITING: [((), float(told.waiting))],
+        metrics.PROJECTION_OWNERS: [((state,), float(count)) for state, count in states.items()],
+    }
 
 
 def _worked_on(work: Work) -> Values:

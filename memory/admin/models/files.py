@@ -15,9 +15,17 @@ from memory.admin.models import parts
 from memory.admin.models.agents import AGENTS
 from memory.admin.models.graph import GRAPH, entity
 from memory.admin.models.work import WORK
-from memory.admin.rows import Column, RowsAdmin, Shown, link, related
+from memory.admin.rows import Column, FreeAdmin, RowsAdmin, Shown, link, related
 from memory.admin.site import site
-from memory.models import AgentFile, AgentFileVersion, AgentSettings, GraphLayout, GraphPosition, SavedSearch
+from memory.models import (
+    AgentFile,
+    AgentFileVersion,
+    AgentSettings,
+    GraphLayout,
+    GraphPosition,
+    GraphProjection,
+    SavedSearch,
+)
 from memory.palace.presenters import label
 
 
@@ -137,6 +145,33 @@ class GraphLayoutAdmin(RowsAdmin):
     )
     id_columns = ("owner_id",)
     hidden_fields = frozenset()
+
+
+@register(GraphProjection, site=site)
+class GraphProjectionAdmin(FreeAdmin):
+    """How far the projection to Neo4j is."""
+
+    area, label, labels = GRAPH, _("projection to Neo4j"), _("projection to Neo4j")
+    meaning = _("How far the projection of the graph to Neo4j is; ids, counts and times only.")
+    columns = (
+        parts.word(_("State"), "state"),
+        parts.number(_("Changes waiting"), "waiting"),
+        parts.moment(_("Behind since"), "behind_since"),
+        parts.moment(_("Projected"), "projected_at"),
+        parts.codes(_("Error"), "error_code"),
+    )
+    ordering = ("pk",)
+    id_columns = ("owner_id",)
+    search_help = _("The id of an owner.")
+    hidden_fields = frozenset()
+
+    def own_rows(self, rows: Any, user: Any, owner_id: Any) -> Any:
+        """Give the own owner's projection."""
+        return rows.filter(owner_id=owner_id)
+
+    def value_of(self, row: Any, column: Any) -> Any:
+        """Write an owner by the id alone."""
+        return columns.code(str(row.owner_id)) if column.name == "owner" else super().value_of(row, column)
 
 
 @register(GraphPosition, site=site)

@@ -37,10 +37,16 @@ from memory.services.graph.writing import Reference
 TYPES: Final = EntityType.values
 SHOWN_CHARACTERS: Final = 280
 REFERENCE_HELP: Final = "The id of an entity, or its name or an alias."
+DEGRADED_HELP: Final = "Why PostgreSQL answered, where Neo4j is chosen to: `projection.behind` …. Nothing is missing."
 CUT_HELP: Final = "Cut to 500 characters."
 MEMORY_HELP: Final = (
     "The memory that says so. What is written is read by those who may read it, unless `scope` is named."
 )
+
+
+def degraded_reads() -> serializers.ListField:
+    """Declare the field that says why not the chosen store has answered."""
+    return serializers.ListField(child=serializers.CharField(), help_text=DEGRADED_HELP)
 
 
 def reference_of(text: str, type_: str | None = None) -> Reference:
@@ -260,6 +266,12 @@ class EntityPageSerializer(serializers.Serializer[Any]):
     next = serializers.CharField(allow_null=True, help_text="The cursor of the next page; null on the last.")
 
 
+class FoundEntityPageSerializer(EntityPageSerializer):
+    """A page of entities that were searched for."""
+
+    degraded = degraded_reads()
+
+
 class MergedSerializer(serializers.Serializer[Any]):
     """What became of an entity."""
 
@@ -341,6 +353,7 @@ class NeighbourhoodSerializer(serializers.Serializer[Any]):
 
     entities = NeighbourSerializer(many=True)
     relations = RelationSerializer(many=True)
+    degraded = degraded_reads()
 
 
 class EventSerializer(ScopedSerializer):
@@ -386,6 +399,7 @@ class GraphAnswerSerializer(serializers.Serializer[Any]):
     entities = BriefEntitySerializer(many=True)
     relations = RelationSerializer(many=True)
     lines = serializers.ListField(child=serializers.CharField(), help_text="The relations as text.")
+    degraded = degraded_reads()
 
 
 class GraphStatsSerializer(serializers.Serializer[Any]):

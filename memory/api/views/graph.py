@@ -15,9 +15,9 @@ from memory.api.serializers.graph import (
     CHANGED_ENTITY,
     AliasSerializer,
     EntityBodySerializer,
-    EntityPageSerializer,
     EntityQuery,
     EntitySerializer,
+    FoundEntityPageSerializer,
     GraphAnswerSerializer,
     GraphStatsSerializer,
     MergedSerializer,
@@ -38,7 +38,7 @@ from memory.services.graph.entities import EntityDraft, add_alias, get_entity, m
 from memory.services.graph.entity_changes import change_entity, delete_entity, memories_of
 from memory.services.graph.reading import get_neighbours, graph_query, graph_stats
 from memory.services.graph.relations import relations_of
-from memory.services.graph.searching import search_entities
+from memory.services.graph.searching import look_up, search_entities
 from memory.services.memories import accesses
 from memory.services.retention_policies import policy_of
 
@@ -48,7 +48,7 @@ class EntitiesView(LociView):
 
     actions = {
         "GET": Action(
-            id="list_entities", permission=Permission.READ, query=EntityQuery, answers={200: EntityPageSerializer}
+            id="list_entities", permission=Permission.READ, query=EntityQuery, answers={200: FoundEntityPageSerializer}
         ),
         "POST": Action(
             id="merge_entity",
@@ -65,6 +65,7 @@ class EntitiesView(LociView):
         query = self.query
         if query.get("q") == "":
             raise InvalidInput("The search holds no word.", code="q.invalid", field="q")
+        ahead = look_up(actor=self.actor, name=query.get("name"))
         rows, following = page_by_count(
             "entities",
             limit=query.get("limit"),
@@ -77,10 +78,12 @@ class EntitiesView(LociView):
                 scope=query.get("scope", UNSET),
                 after=after,
                 size=size,
+                ahead=ahead,
             ),
             position=lambda row: (row.mention_count, row.pk),
         )
-        return Response({"items": EntitySerializer(rows, many=True).data, "next": following})
+        items = EntitySerializer(rows, many=True).data
+        return Response({"items": items, "next": following, "degraded": ahead.degraded})
 
     @idempotent
     def post(self, request: Request) -> Response:
@@ -212,7 +215,8 @@ class NeighboursView(LociView):
             {"id": str(row.pk), "name": row.name, "type": row.type, "distance": distance}
             for row, distance in found.entities
         ]
-        return Response({"entities": entities, "relations": RelationSerializer(found.relations, many=True).data})
+        relations = RelationSerializer(found.relations, many=True).data
+        return Response({"entities": entities, "relations": relations, "degraded": list(found.degraded)})
 
 
 class EntityRelationsView(LociView):

@@ -25,6 +25,7 @@ from bench import (
     injection,
     latency,
     locomo,
+    neo4j_projection,
     personas,
     pii,
     purge,
@@ -86,6 +87,10 @@ class Command(BaseCommand):
         pictured.add_argument("--memories", type=int, default=3_300)
         pictured.add_argument("--links", type=int, default=160_000)
         pictured.add_argument("--depth", type=int, default=2)
+        mirrored = kinds.add_parser("projection", help="time of projecting a graph to the Neo4j of NEO4J_URI")
+        mirrored.add_argument("--entities", type=int, default=50_000, help="each is two nodes, with its name")
+        mirrored.add_argument("--relations", type=int, default=100_000)
+        mirrored.add_argument("--changes", type=int, default=100, help="followed one by one")
         judged = kinds.add_parser("resolution", help="names that the rules make one entity, right and wrong")
         judged.add_argument("--write", action="store_true", help=f"put the tables into {PAGE}")
         recognised = kinds.add_parser("pii", help="personal data that the rules find, beside Presidio")
@@ -122,6 +127,7 @@ class Command(BaseCommand):
             divided,
             stepped,
             pictured,
+            mirrored,
             judged,
             recognised,
             attacked,
@@ -148,6 +154,7 @@ class Command(BaseCommand):
             "communities": self._communities,
             "graph": self._graph,
             "graph-view": self._graph_view,
+            "projection": self._projection,
             "purge": self._purge,
             "admin": self._admin,
             "telemetry": self._telemetry,
@@ -292,6 +299,15 @@ class Command(BaseCommand):
         with bench_database():
             return graph_view.measure(
                 memories=options["memories"], links=options["links"], depth=options["depth"], tell=self._tell
+            )
+
+    def _projection(self, options: dict[str, Any]) -> dict[str, Any]:
+        with bench_database():
+            return neo4j_projection.measure(
+                entities=options["entities"],
+                relations=options["relations"],
+                changes=options["changes"],
+                tell=self._tell,
             )
 
     def _purge(self, options: dict[str, Any]) -> dict[str, Any]:

@@ -22,6 +22,8 @@ from memory.services.health import RESTORE_VAULT, health_findings
 from memory.services.key_places import key_findings
 from memory.services.keys.lost_texts import lost_texts_finding
 from memory.services.keys.rotation import rotation_finding
+from memory.services.projection.health import NAME as NEO4J
+from memory.services.projection.health import probed_finding
 from memory.services.replica_probe import probed_replica
 from memory.services.server_checks import server_findings
 from runtime import bootstrap
@@ -56,6 +58,8 @@ class Command(BaseCommand):
         reachable = all(found.name != "database" or found.status == "ok" for found in known)
         if not options["no_probe"] and settings.EMBEDDING_PROVIDER != "none":
             known = [_probed(found) if found.name == "embedder" and found.status == "ok" else found for found in known]
+        if not options["no_probe"] and reachable:
+            known = [probed_finding() if found.name == NEO4J and found.status == "ok" else found for found in known]
         if reachable:
             known = [*(found for found in known if found.name != "replica"), *_looked_at_closely()]
         findings += known

@@ -16,7 +16,8 @@ from memory.errors import InvalidInput
 from memory.graph.key_terms import key_terms, possible_names
 from memory.graph.labels import checked_label, label_hash, spoken
 from memory.graph.names import name_hash, word_hash, words
-from memory.graph.traversal import MOST_HOPS, View, by_whole_name, named, neighbours, one_hop
+from memory.graph.store import POSTGRES, GraphStore
+from memory.graph.traversal import MOST_HOPS, Reached, Step, View, named
 from memory.models import (
     CausalLink,
     Entity,
@@ -36,6 +37,7 @@ from memory.services.clock import now
 from memory.services.features import require_memory
 from memory.services.graph.entities import visible_entity
 from memory.services.graph.relations import relations_by_id
+from memory.services.graph.stores import Ahead, ask_ahead, asks_ahead, stepped, walked
 from memory.services.graph.writing import entities_by_id
 from memory.text import limits
 
@@ -50,23 +52,30 @@ DEFAULT_LINES: Final = 20
 
 @dataclass(frozen=True, slots=True)
 class Neighbourhood:
-    """Entities by distance from the one that was asked for, itself included, and the relations between them."""
+    """Entities by distance from the one that was asked for, itself included, and the relations between them.
+
+    `degraded` has the codes of why not the store that was chosen has answered.
+    """
 
     entities: list[tuple[Entity, int]]
     relations: list[Relation]
+    degraded: Sequence[str] = ()
 
 
 @dataclass(frozen=True, slots=True)
 class GraphAnswer:
-    """What the graph says to a question: its key terms, the entities that it names, and their relations as lines."""
+    """What the graph says to a question: its key terms, the entities that it names, and their relations as lines.
+
+    `degraded` has the codes of why not the store that was chosen has answered.
+    """
 
     terms: list[str]
     entities: list[Entity]
     relations: list[Relation]
     lines: list[str]
+    degraded: Sequence[str] = ()
 
 
-@reads("neighbours", of="entity_id")
 def get_neighbours(
     *,
     actor: Actor,
@@ -99,18 +108,28 @@ def get_neighbours(
     _refuse_outside(hops, MOST_HOPS, "hops")
     _refuse_outside(limit, MOST_NEIGHBOURS, "limit")
     view = _view(actor, labels, valid_at, known_at)
+    ahead = ask_ahead(
+        actor.owner_id, lambda store: store.neighbours([entity_id], hops=hops, view=view, limit=limit), view=view
+    )
+    return _neighbourhood(actor=actor, entity_id=entity_id, ahead=ahead, hops=hops, view=view, limit=limit)
+
+
+@reads("neighbours", of="entity_id")
+def _neighbourhood(
+    *, actor: Actor, entity_id: UUID, ahead: Ahead[Reached], hops: int, view: View, limit: int
+) -> Neighbourhood:
     with owner_scope(actor.owner_id):
         visible_entity(actor, entity_id)
-        reached = neighbours([entity_id], hops=hops, view=view, limit=limit)
+        reached = walked(ahead, entity_id, hops=hops, view=view, limit=limit)
         entities = entities_by_id(reached.distances)
         relations = relations_by_id(reached.relations, known_at=view.known_at)
         return Neighbourhood(
             [(entities[one], distance) for one, distance in reached.distances.items()],
             [relations[one] for one in reached.relations],
+            tuple(ahead.degraded),
         )
 
 
-@reads("graph_query")
 def graph_query(*, actor: Actor, question: str, limit: int = DEFAULT_LINES) -> GraphAnswer:
     """Answer a question from the graph: its key terms, the entities they name, and the relations of those as text.
 
@@ -130,32 +149,82 @@ def graph_query(*, actor: Actor, question: str, limit: int = DEFAULT_LINES) -> G
     asked = limits.checked_query(question, field="question")
     _refuse_outside(limit, MOST_LINES, "limit")
     view = _view(actor, (), None, None)
-    terms = key_terms(asked)
+    named_in = _NamedIn.of(actor, asked)
+    by_word = _by_word_ahead(actor, named_in) if asks_ahead() else []
+    ahead = ask_ahead(actor.owner_id, lambda store: _around(store, actor, named_in, by_word, view, limit))
+    return _graph_answer(actor=actor, named_in=named_in, ahead=ahead, view=view, limit=limit)
+
+
+@reads("graph_query")
+def _graph_answer(*, actor: Actor, named_in: _NamedIn, ahead: Ahead[_Around], view: View, limit: int) -> GraphAnswer:
     with owner_scope(actor.owner_id):
-        ids = entities_named(actor, asked, terms)
-        order = list(dict.fromkeys(row[0] for row in one_hop(ids, view=view, each=limit, most=2 * limit)))[:limit]
+        around = ahead.believed()
+        if around is None:
+            around = _around(POSTGRES, actor, named_in, _by_word(actor, named_in), view, limit)
+            seen = [row[0] for row in around.steps]
+        else:
+            seen = stepped(around.steps, view=view)
+        order = list(dict.fromkeys(seen))[:limit]
         relations = relations_by_id(order, known_at=None)
-        entities = entities_by_id(ids)
+        entities = entities_by_id(around.entities)
+        here = [entities[one] for one in around.entities if one in entities]
         found = [relations[one] for one in order]
-        return GraphAnswer(terms, [entities[one] for one in ids], found, [line_of(row) for row in found])
+        lines = [line_of(row) for row in found]
+        readable = [row for row in here if actor.may_read(row.scope)]
+        return GraphAnswer(named_in.terms, readable, found, lines, tuple(ahead.degraded))
 
 
-def entities_named(actor: Actor, question: str, terms: Sequence[str]) -> list[UUID]:
-    """List the entities that a question names, within the owner's scope: whole names first, at most fifteen."""
-    ring = keyring().of(actor.owner_id)
-    whole = [name_hash(ring, name) for name in dict.fromkeys([*terms, *possible_names(question)])]
-    by_name = by_whole_name(whole, scopes=actor.readable)
-    ids = [found.entity_id for hashed in whole for found in by_name.get(hashed, [])[:EACH_TERM]]
-    spoken_words = {term: [word_hash(ring, word) for word in words(term)] for term in terms}
-    hashes = {hashed for of_term in spoken_words.values() for hashed in of_term}
-    by_word = named(hashes, kinds=(NameKind.WORD,), scopes=actor.readable) if hashes else {}
-    for of_term in spoken_words.values():
-        each = [{found.entity_id: found for found in by_word.get(hashed, [])} for hashed in of_term]
+@dataclass(frozen=True, slots=True)
+class _NamedIn:
+    """What a question may name: its key terms, hashes of whole names, and for each term those of its words."""
+
+    terms: list[str]
+    whole: list[int]
+    words: list[list[int]]
+
+    @classmethod
+    def of(cls, actor: Actor, question: str) -> _NamedIn:
+        """Read a question."""
+        ring, terms = keyring().of(actor.owner_id), key_terms(question)
+        whole = [name_hash(ring, name) for name in dict.fromkeys([*terms, *possible_names(question)])]
+        return cls(terms, whole, [[word_hash(ring, word) for word in words(term)] for term in terms])
+
+
+@dataclass(frozen=True, slots=True)
+class _Around:
+    """Entities that a question names, at most fifteen, and the heaviest steps from them."""
+
+    entities: list[UUID]
+    steps: list[Step]
+
+
+def _around(
+    store: GraphStore, actor: Actor, named_in: _NamedIn, by_word: list[UUID], view: View, limit: int
+) -> _Around:
+    by_name = store.by_whole_name(named_in.whole, scopes=actor.readable)
+    whole = [found.entity_id for hashed in named_in.whole for found in by_name.get(hashed, [])[:EACH_TERM]]
+    ids = list(dict.fromkeys([*whole, *by_word]))[:MOST_NAMED]
+    return _Around(ids, store.one_hop(ids, view=view, each=limit, most=2 * limit))
+
+
+def _by_word_ahead(actor: Actor, named_in: _NamedIn) -> list[UUID]:
+    """List them in a transaction of their own, since words of names are not projected and Neo4j steps from all."""
+    with owner_scope(actor.owner_id):
+        return _by_word(actor, named_in)
+
+
+def _by_word(actor: Actor, named_in: _NamedIn) -> list[UUID]:
+    """List the entities in whose names all words of a term stand, at most three for each term."""
+    hashes = {hashed for of_term in named_in.words for hashed in of_term}
+    if not hashes:
+        return []
+    found = named(hashes, kinds=(NameKind.WORD,), scopes=actor.readable)
+    ids: list[UUID] = []
+    for of_term in named_in.words:
+        each = [{one.entity_id: one for one in found.get(hashed, [])} for hashed in of_term]
         if each:
-            # All words of a term have to stand in the entity's names.
-            fitting = [found for key, found in each[0].items() if all(key in other for other in each[1:])]
-            ids += [found.entity_id for found in fitting[:EACH_TERM]]
-    return list(dict.fromkeys(ids))[:MOST_NAMED]
+            ids += [one for one in each[0] if all(one in other for other in each[1:])][:EACH_TERM]
+    return ids
 
 
 def line_of(relation: Relation) -> str:

@@ -11,10 +11,12 @@ from django.db import connection
 from memory.crypto.keyring import OwnerRing, keyring
 from memory.errors import InvalidInput
 from memory.graph.names import name_hash, search_hashes
+from memory.graph.store import GraphStore
 from memory.models import Entity, NameKind, owner_scope
 from memory.services.actors import UNSET, Actor, Permission, read_scopes
 from memory.services.audit.reading import reads
 from memory.services.features import require_memory
+from memory.services.graph.stores import Ahead, ask_ahead, asks_ahead
 from memory.services.graph.writing import checked_name
 from memory.text import limits
 
@@ -30,6 +32,24 @@ HAS_WORD: Final = """
 """
 
 
+def look_up(*, actor: Actor, name: str | None) -> Ahead[list[UUID]]:
+    """Ask Neo4j ahead of a search for a whole name, where it is chosen to answer; to be passed to `search_entities`.
+
+    Raises:
+        InvalidInput: it is no name.
+    """
+    require_memory()
+    actor.require(Permission.READ)
+    if name is None or not asks_ahead():
+        return Ahead()
+    hashed = name_hash(keyring().of(actor.owner_id), checked_name(name))
+
+    def found(store: GraphStore) -> list[UUID]:
+        return [one.entity_id for one in store.by_whole_name([hashed], scopes=actor.readable).get(hashed, [])]
+
+    return ask_ahead(actor.owner_id, found)
+
+
 @reads("entities")
 def search_entities(
     *,
@@ -40,6 +60,7 @@ def search_entities(
     scope: Any = UNSET,
     after: tuple[int, UUID] | None = None,
     size: int = 50,
+    ahead: Ahead[list[UUID]] | None = None,
 ) -> list[Entity]:
     """List entities, the most mentioned first.
 
@@ -51,6 +72,7 @@ def search_entities(
         scope: limits the search to a scope or several.
         after: mention count and id of the last row of the page before.
         size: most rows.
+        ahead: what `look_up` has found under the name.
 
     Raises:
         InvalidInput: the query holds no word.
@@ -61,15 +83,6 @@ def search_entities(
     scopes = read_scopes(actor, scope)
     ring = keyring().of(actor.owner_id)
     conditions, parameters = _words_of(query, ring)
-    if name is not None:
-        conditions.append(
-            "AND EXISTS (SELECT FROM memory_entityname n WHERE n.owner_id = e.owner_id AND n.entity_id = e.id "
-            "AND n.kind = ANY(%(whole)s::smallint[]) AND n.name = %(name)s)"
-        )
-        parameters |= {
-            "whole": [int(NameKind.CANONICAL), int(NameKind.ALIAS)],
-            "name": name_hash(ring, checked_name(name)),
-        }
     if types:
         conditions.append("AND e.type = ANY(%(types)s)")
         parameters["types"] = list(types)
@@ -80,6 +93,10 @@ def search_entities(
         conditions.append("AND (e.mention_count, e.id) < (%(after_count)s, %(after_id)s)")
         parameters |= {"after_count": after[0], "after_id": after[1]}
     with owner_scope(actor.owner_id):
+        if name is not None:
+            bearing, further = _bearing(name, ring, ahead.believed() if ahead else None)
+            conditions.append(bearing)
+            parameters |= further
         with connection.cursor() as cursor:
             cursor.execute(
                 SEARCHED.format(conditions=" ".join(conditions)),
@@ -88,6 +105,18 @@ def search_entities(
             order = [row[0] for row in cursor.fetchall()]
         found = {row.pk: row for row in Entity.objects.filter(pk__in=order)}
         return [found[entity_id] for entity_id in order]
+
+
+def _bearing(name: str, ring: OwnerRing, ids: list[UUID] | None) -> tuple[str, dict[str, Any]]:
+    """Write the condition that an entity bears a name; or is one of those that Neo4j knows to bear it."""
+    hashed = name_hash(ring, checked_name(name))
+    if ids is not None:
+        return "AND e.id = ANY(%(bearing)s::uuid[])", {"bearing": ids}
+    condition = (
+        "AND EXISTS (SELECT FROM memory_entityname n WHERE n.owner_id = e.owner_id AND n.entity_id = e.id "
+        "AND n.kind = ANY(%(whole)s::smallint[]) AND n.name = %(name)s)"
+    )
+    return condition, {"whole": [int(NameKind.CANONICAL), int(NameKind.ALIAS)], "name": hashed}
 
 
 def _words_of(query: str, ring: OwnerRing) -> tuple[list[str], dict[str, Any]]:

@@ -18,6 +18,7 @@ from memory.services.clock import now
 from memory.services.erasing import erase_memories
 from memory.services.graph.turn import take_turn
 from memory.services.keys.rotation import begin_rotation, next_rotation
+from memory.services.projection.erasing import settle
 from memory.services.provenance import lose_sources
 from memory.services.purge.ledger import REPLAY, note_erased
 from memory.services.purge.owner_purge import RowsLeft
@@ -25,7 +26,7 @@ from memory.services.purge.partial_agent import erase_agent, silence_agent
 from memory.services.purge.partial_choice import Target, accepted_as, choose, going_with, is_told_all, told_of
 from memory.services.purge.partial_stays import stays_of
 from memory.services.purge.partial_verification import Found, look_for
-from memory.services.purge.receipts import Stay
+from memory.services.purge.receipts import NEO4J, Stay
 from memory.services.remains import close_answers, close_explanations, forget_sources_in_reviews
 
 BATCH: Final = 500
@@ -58,6 +59,7 @@ def run_partial(*, purge: Purge, at: datetime, beat: Beat = lambda: None) -> Par
     Raises:
         RowsLeft: something came meanwhile, or was not erased; what was erased stays so.
         KeysUnavailable: the ledger or the keys cannot be used; nothing more is erased.
+        ProjectionUnavailable, ProjectionBusy, ProjectionOff: what is erased here stands in Neo4j still.
     """
     assert purge.of_owner is not None
     owner_id = purge.of_owner
@@ -88,7 +90,8 @@ def run_partial(*, purge: Purge, at: datetime, beat: Beat = lambda: None) -> Par
             _note(purge, owner_id, [agent_id], at)
     keys = _seal(purge, owner_id)
     _stage(purge, "verification", beat)
-    return _outcome(purge, owner_id, keys)
+    projected = settle(owner_id=owner_id, beat=beat)
+    return _outcome(purge, owner_id, keys, projected=projected)
 
 
 def _erase(purge: Purge, owner_id: UUID, part: Sequence[UUID], named: set[UUID], at: datetime) -> None:
@@ -155,7 +158,7 @@ def _seal(purge: Purge, owner_id: UUID) -> dict[str, Any]:
     return {"seal": "begun", "sealed_by_version": version}
 
 
-def _outcome(purge: Purge, owner_id: UUID, keys: dict[str, Any]) -> PartialOutcome:
+def _outcome(purge: Purge, owner_id: UUID, keys: dict[str, Any], *, projected: bool) -> PartialOutcome:
     erased = [UUID(one) for one in (purge.samples or {}).get("ids", [])]
     if purge.subject == PurgeSubject.AGENT:
         # Apart from those that are kept, of which there are so many at most.
@@ -176,7 +179,8 @@ def _outcome(purge: Purge, owner_id: UUID, keys: dict[str, Any]) -> PartialOutco
     looked_at: dict[str, Any] = {"tables": found.tables, "columns": found.columns}
     if is_told_all(purge.target):
         looked_at |= {"sealed_values": found.opened, "ids": len(erased)}
-    return PartialOutcome(dict(purge.erased), left, looked_at, stays_of(purge.subject), keys)
+    stays = (*stays_of(purge.subject), *((NEO4J,) if projected else ()))
+    return PartialOutcome(dict(purge.erased), left, looked_at, stays, keys)
 
 
 def _count(purge: Purge, more: dict[str, int], gone: Sequence[UUID] = ()) -> None:

@@ -64,6 +64,12 @@ PROVIDERS: Final = Stay(
     "As their own terms say.",
     "Texts were sent to them with personal data replaced; Loci cannot delete there.",
 )
+NEO4J: Final = Stay(
+    "What stood in Neo4j of the graph, in freed space of its files, in its transaction logs and in its backups; in "
+    "clear as far as NEO4J_TEXT let it leave.",
+    "Until Neo4j writes over it and the operator's retention of its logs and backups has run out.",
+    "Neo4j's files are not under the owner's keys. Nothing of the owner is found there any more.",
+)
 LOGIN_COUNTS: Final = Stay(
     "Counts of failed logins in the memory of the web process, under a hash of name and address.",
     "15 minutes.",

@@ -32,9 +32,11 @@ from memory.models import (
     EntityName,
     EventParticipant,
     ExtractionFailure,
+    GraphChange,
     GraphEvidence,
     GraphLayout,
     GraphPosition,
+    GraphProjection,
     GraphState,
     GroupMembership,
     IdempotencyRecord,
@@ -73,6 +75,7 @@ from memory.recall.vocabulary import vocabularies
 from memory.services import outbound, reinforcement
 from memory.services.audit import readers
 from memory.services.expansion import forget_expansions
+from memory.services.projection.erasing import Neo4jTarget
 from memory.services.purge.agent_parts import add_agent_part, rows_of_agent
 from memory.services.purge.caches import CachesTarget, register_cache
 from memory.services.purge.logins import BrowserSessionsTarget, LoginTarget
@@ -89,6 +92,9 @@ TABLES: Final = (
     TableTarget("review_items", ReviewItem),
     TableTarget("consolidation_runs", ConsolidationRun),
     TableTarget("extraction_failures", ExtractionFailure),
+    # Before the graph, so that nothing of what is erased is noted any more.
+    TableTarget("graph_projections", GraphProjection),
+    TableTarget("graph_changes", GraphChange),
     TableTarget("graph_positions", GraphPosition),
     TableTarget("graph_layouts", GraphLayout),
     TableTarget("graph_evidence", GraphEvidence),
@@ -145,6 +151,7 @@ def register_targets() -> None:
     register(BrowserSessionsTarget(), phase=Phase.DOORS)
     register(LoginTarget(), phase=Phase.DOORS)
     register(QueueTarget(), phase=Phase.STORES)
+    register(Neo4jTarget(), phase=Phase.STORES)
     register(CachesTarget(), phase=Phase.STORES)
     for table in TABLES:
         register(table, phase=Phase.ROWS)

@@ -23,7 +23,7 @@ from django.db import DatabaseError, connection
 from memory.errors import BudgetExceeded, OwnerPurging
 from memory.models import owner_scope
 from memory.ports.allowance import Intended
-from memory.ports.recorder import JobRan, ModelCalled, RecallObserved
+from memory.ports.recorder import GraphRead, JobRan, ModelCalled, RecallObserved
 from memory.services.clock import now
 from memory.services.gathering import write_at_end
 from telemetry.metrics.counting import increase
@@ -165,6 +165,9 @@ class UsageRecorder:
 
     def job_ran(self, ran: JobRan) -> None:
         """Take no note of jobs."""
+
+    def graph_read(self, read: GraphRead) -> None:
+        """Take no note of reads of the graph."""
 
 
 def require(intended: Intended) -> None:

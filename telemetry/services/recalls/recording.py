@@ -9,7 +9,7 @@ from uuid import UUID
 from django.conf import settings
 
 from memory.models import Agent
-from memory.ports.recorder import JobRan, ModelCalled, RecallObserved
+from memory.ports.recorder import GraphRead, JobRan, ModelCalled, RecallObserved
 from memory.services.gathering import FLUSH_COUNT, Gatherer, Gathering, write_at_end
 from telemetry.models import RecallExperiment, RecallObservation
 from telemetry.services.recalls.retention import MOST_OF_ONE, remove_beyond_newest
@@ -47,6 +47,9 @@ class RecallRecorder:
 
     def job_ran(self, ran: JobRan) -> None:
         """Pass over a job."""
+
+    def graph_read(self, read: GraphRead) -> None:
+        """Pass over a read of the graph."""
 
 
 def write_observations(observations: Mapping[UUID, RecallObserved]) -> None:

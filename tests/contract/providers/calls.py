@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-from memory.ports.recorder import JobRan, ModelCalled, RecallObserved, add_recorder, remove_recorder
+from memory.ports.recorder import GraphRead, JobRan, ModelCalled, RecallObserved, add_recorder, remove_recorder
 
 
 class Calls:
@@ -22,6 +22,9 @@ class Calls:
 
     def job_ran(self, ran: JobRan) -> None:
         """Take no note of jobs."""
+
+    def graph_read(self, read: GraphRead) -> None:
+        """Take no note of reads of the graph."""
 
     @property
     def only(self) -> ModelCalled:

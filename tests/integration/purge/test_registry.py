@@ -69,7 +69,7 @@ def test_children_come_before_parents() -> None:
 
 def test_phases_follow_each_other_and_keys_come_last() -> None:
     names = [target.name for target in targets()]
-    assert names[:4] == ["browser_sessions", "login", "queue", "caches"]
+    assert names[:5] == ["browser_sessions", "login", "queue", "neo4j", "caches"]
     assert names[-2:] == ["audit_moved", "keys"]
     assert len(set(names)) == len(names)
     assert [target.name for target in targets(Phase.KEYS)] == ["keys"]

@@ -1,0 +1,1 @@
+"""What the projection of the graph looks like in Neo4j, and the Cypher that writes and compares it."""

@@ -1,0 +1,233 @@
+"""The statements that write, delete, count and compare the projection of one owner.
+
+Each names the owner, takes what it works on as parameters, and can be repeated without effect. `$rows` are those that
+`memory.services.projection.rows` makes: `id`, `properties` (all of a node or relationship, so that what is no longer
+said goes), and what hangs on it. Ends of relationships that are not there yet are made and filled later.
+
+The indexes are named: a plan that was made while the database was empty goes along that of the owner alone, and is kept
+for long after that has become a thousand times slower.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+from memory.graph.projection.shape import (
+    CAUSE,
+    CAUSED_BY,
+    ENTITY,
+    ENTITY_NAME,
+    EVENT,
+    MARK,
+    NAMES,
+    PARTICIPATED_IN,
+    RELATES_TO,
+)
+
+BEGIN: Final = f"""
+    MERGE (p:{MARK} {{user_id: $owner}})
+    SET p.generation = $generation, p.fence = $fence, p.holder = $holder, p.projected_seq = $seq
+    RETURN p.generation AS generation
+"""
+# Locks the owner's mark until the end of the transaction: two who write for one owner wait for each other, and one
+# that was taken over finds a higher number. So does everyone after PostgreSQL was restored to an earlier time, whose
+# number was used since by another holder: what Neo4j holds is of a later time then, and has to be made anew.
+GUARD: Final = f"""
+    MATCH (p:{MARK} {{user_id: $owner}})
+    WHERE p.generation = $generation AND (p.fence < $fence OR p.fence = $fence AND p.holder = $holder)
+    SET p.fence = $fence, p.holder = $holder, p.projected_seq = $seq
+    RETURN p.generation AS generation
+"""
+READ_MARK: Final = f"""
+    MATCH (p:{MARK} {{user_id: $owner}})
+    RETURN p.generation AS generation, p.fence AS fence, p.projected_seq AS projected_seq
+"""
+
+WRITE_ENTITIES: Final = (
+    f"""
+    UNWIND $rows AS row
+    MERGE (e:{ENTITY} {{user_id: $owner, id: row.id}})
+    SET e = row.properties
+    """,
+    f"""
+    UNWIND $rows AS row
+    MATCH (e:{ENTITY} {{user_id: $owner, id: row.id}})<-[:{NAMES}]-(n:{ENTITY_NAME})
+    USING INDEX e:{ENTITY}(user_id, id)
+    WHERE NOT n.hash IN row.names
+    DETACH DELETE n
+    """,
+    f"""
+    UNWIND $rows AS row
+    UNWIND row.names AS hash
+    MATCH (e:{ENTITY} {{user_id: $owner, id: row.id}})
+    USING INDEX e:{ENTITY}(user_id, id)
+    MERGE (n:{ENTITY_NAME} {{user_id: $owner, hash: hash, entity_id: row.id}})
+    MERGE (n)-[r:{NAMES}]->(e)
+    SET r.user_id = $owner
+    """,
+)
+WRITE_RELATIONS: Final = (
+    # A merge of entities moves the ends of relations.
+    f"""
+    UNWIND $rows AS row
+    MATCH (s)-[r:{RELATES_TO} {{user_id: $owner, id: row.id}}]->(t)
+    USING INDEX r:{RELATES_TO}(user_id, id)
+    WHERE s.id <> row.source OR t.id <> row.target
+    DELETE r
+    """,
+    f"""
+    UNWIND $rows AS row
+    MERGE (s:{ENTITY} {{user_id: $owner, id: row.source}})
+    MERGE (t:{ENTITY} {{user_id: $owner, id: row.target}})
+    MERGE (s)-[r:{RELATES_TO} {{user_id: $owner, id: row.id}}]->(t)
+    SET r = row.properties
+    """,
+)
+WRITE_EVENTS: Final = (
+    f"""
+    UNWIND $rows AS row
+    MERGE (v:{EVENT} {{user_id: $owner, id: row.id}})
+    SET v = row.properties
+    """,
+    f"""
+    UNWIND $rows AS row
+    MATCH (v:{EVENT} {{user_id: $owner, id: row.id}})<-[r:{PARTICIPATED_IN}]-(e)
+    USING INDEX v:{EVENT}(user_id, id)
+    WHERE NOT e.id IN row.participants
+    DELETE r
+    """,
+    f"""
+    UNWIND $rows AS row
+    UNWIND row.participants AS one
+    MATCH (v:{EVENT} {{user_id: $owner, id: row.id}})
+    USING INDEX v:{EVENT}(user_id, id)
+    MERGE (e:{ENTITY} {{user_id: $owner, id: one}})
+    MERGE (e)-[r:{PARTICIPATED_IN}]->(v)
+    SET r.user_id = $owner
+    """,
+)
+WRITE_CAUSES: Final = (
+    f"""
+    UNWIND $rows AS row
+    MERGE (c:{CAUSE} {{user_id: $owner, id: row.id}})
+    SET c = row.properties
+    """,
+    f"""
+    UNWIND $rows AS row
+    MATCH (c:{CAUSE} {{user_id: $owner, id: row.id}})-[r:{CAUSED_BY}]-(e)
+    USING INDEX c:{CAUSE}(user_id, id)
+    WHERE e.id <> coalesce(CASE r.direction WHEN 'cause' THEN row.cause ELSE row.effect END, '')
+    DELETE r
+    """,
+    f"""
+    UNWIND $rows AS row
+    WITH row WHERE row.cause IS NOT NULL
+    MATCH (c:{CAUSE} {{user_id: $owner, id: row.id}})
+    USING INDEX c:{CAUSE}(user_id, id)
+    MERGE (e:{ENTITY} {{user_id: $owner, id: row.cause}})
+    MERGE (e)-[r:{CAUSED_BY} {{direction: 'cause'}}]->(c)
+    SET r.user_id = $owner
+    """,
+    f"""
+    UNWIND $rows AS row
+    WITH row WHERE row.effect IS NOT NULL
+    MATCH (c:{CAUSE} {{user_id: $owner, id: row.id}})
+    USING INDEX c:{CAUSE}(user_id, id)
+    MERGE (e:{ENTITY} {{user_id: $owner, id: row.effect}})
+    MERGE (c)-[r:{CAUSED_BY} {{direction: 'effect'}}]->(e)
+    SET r.user_id = $owner
+    """,
+)
+
+TIDYING: Final = frozenset({WRITE_ENTITIES[1], WRITE_RELATIONS[0], WRITE_EVENTS[1], WRITE_CAUSES[1]})
+"""Those that take away what no longer hangs on a row."""
+
+DELETE_ENTITIES: Final = (
+    f"""
+    UNWIND $ids AS id
+    MATCH (n:{ENTITY_NAME})-[:{NAMES}]->(e:{ENTITY} {{user_id: $owner, id: id}})
+    USING INDEX e:{ENTITY}(user_id, id)
+    DETACH DELETE n
+    """,
+    f"""
+    UNWIND $ids AS id
+    MATCH (e:{ENTITY} {{user_id: $owner, id: id}})
+    USING INDEX e:{ENTITY}(user_id, id)
+    DETACH DELETE e
+    """,
+)
+DELETE_RELATIONS: Final = (f"UNWIND $ids AS id MATCH ()-[r:{RELATES_TO} {{user_id: $owner, id: id}}]->() DELETE r",)
+DELETE_EVENTS: Final = (
+    f"""
+    UNWIND $ids AS id
+    MATCH (v:{EVENT} {{user_id: $owner, id: id}})
+    USING INDEX v:{EVENT}(user_id, id)
+    DETACH DELETE v
+    """,
+)
+DELETE_CAUSES: Final = (
+    f"""
+    UNWIND $ids AS id
+    MATCH (c:{CAUSE} {{user_id: $owner, id: id}})
+    USING INDEX c:{CAUSE}(user_id, id)
+    DETACH DELETE c
+    """,
+)
+
+# Relations first: a hub with all of its relations would be one huge step.
+EMPTY_RELATIONS: Final = f"""
+    MATCH (:{ENTITY} {{user_id: $owner}})-[r:{RELATES_TO}]->() WITH r LIMIT $most DELETE r RETURN count(*) AS count
+"""
+EMPTY_LABEL: Final = """
+    MATCH (n:{label} {{user_id: $owner}}) WITH n LIMIT $most DETACH DELETE n RETURN count(*) AS count
+"""
+EMPTY_MARK: Final = EMPTY_LABEL.format(label=MARK)
+COUNT_LABEL: Final = "MATCH (n:{label} {{user_id: $owner}}) RETURN count(n) AS count"
+COUNT_RELATIONS: Final = f"MATCH (:{ENTITY} {{user_id: $owner}})-[r:{RELATES_TO}]->() RETURN count(r) AS count"
+COUNT_NAMES: Final = (
+    f"MATCH (n:{ENTITY_NAME} {{user_id: $owner}})-[r:{NAMES}]->(:{ENTITY} {{user_id: $owner}}) RETURN count(r) AS count"
+)
+COUNT_PARTICIPATIONS: Final = (
+    f"MATCH (:{EVENT} {{user_id: $owner}})<-[r:{PARTICIPATED_IN}]-(:{ENTITY}) RETURN count(r) AS count"
+)
+COUNT_CAUSED: Final = f"MATCH (:{CAUSE} {{user_id: $owner}})-[r:{CAUSED_BY}]-(:{ENTITY}) RETURN count(r) AS count"
+
+# Ids in their order, from one to another, to be compared with those of the rows.
+IDS_OF_LABEL: Final = """
+    MATCH (n:{label} {{user_id: $owner}})
+    USING INDEX n:{label}(user_id, id)
+    WHERE n.id > $after AND n.id <= $until
+    RETURN n.id AS id ORDER BY n.id
+"""
+IDS_OF_RELATIONS: Final = f"""
+    MATCH ()-[r:{RELATES_TO} {{user_id: $owner}}]->()
+    USING INDEX r:{RELATES_TO}(user_id, id)
+    WHERE r.id > $after AND r.id <= $until
+    RETURN r.id AS id ORDER BY r.id
+"""
+LOOK_AT_ENTITIES: Final = f"""
+    UNWIND $ids AS id
+    MATCH (e:{ENTITY} {{user_id: $owner, id: id}})
+    USING INDEX e:{ENTITY}(user_id, id)
+    RETURN e.id AS id, properties(e) AS properties, [(e)<-[:{NAMES}]-(n:{ENTITY_NAME}) | n.hash] AS names
+"""
+LOOK_AT_RELATIONS: Final = f"""
+    UNWIND $ids AS id
+    MATCH (s)-[r:{RELATES_TO} {{user_id: $owner, id: id}}]->(t)
+    USING INDEX r:{RELATES_TO}(user_id, id)
+    RETURN r.id AS id, properties(r) AS properties, s.id AS source, t.id AS target
+"""
+LOOK_AT_EVENTS: Final = f"""
+    UNWIND $ids AS id
+    MATCH (v:{EVENT} {{user_id: $owner, id: id}})
+    USING INDEX v:{EVENT}(user_id, id)
+    RETURN v.id AS id, properties(v) AS properties, [(v)<-[:{PARTICIPATED_IN}]-(e:{ENTITY}) | e.id] AS participants
+"""
+LOOK_AT_CAUSES: Final = f"""
+    UNWIND $ids AS id
+    MATCH (c:{CAUSE} {{user_id: $owner, id: id}})
+    USING INDEX c:{CAUSE}(user_id, id)
+    RETURN c.id AS id, properties(c) AS properties,
+           head([(e:{ENTITY})-[:{CAUSED_BY} {{direction: 'cause'}}]->(c) | e.id]) AS cause,
+           head([(c)-[:{CAUSED_BY} {{direction: 'effect'}}]->(e:{ENTITY}) | e.id]) AS effect
+"""

@@ -1,0 +1,205 @@
+"""`manage.py graph`: look after the projection of the graph to Neo4j."""
+
+from __future__ import annotations
+
+from argparse import ArgumentParser
+from collections.abc import Callable
+from typing import Any, Final
+from uuid import UUID
+
+from django.conf import settings
+from django.core.management.base import BaseCommand, CommandError
+
+from memory.errors import LociError, OwnerPurging, ProjectionOff
+from memory.management.answers import answer, counted, errors_for_operators
+from memory.management.owners import named_owner
+from memory.models import GraphProjection, Owner
+from memory.providers.composition import neo4j_client
+from memory.services.projection.erasing import forget, give_up
+from memory.services.projection.projecting import project
+from memory.services.projection.standing import described, standing
+from memory.services.projection.turn import Turn
+from memory.services.projection.verifying import SAMPLE, verify
+
+MOST_SAMPLED: Final = 100_000
+EVERY_ROWS: Final = 10_000
+
+Work = Callable[[UUID, Turn, dict[str, Any]], dict[str, Any]]
+
+
+class Command(BaseCommand):
+    """Tell how the projection stands, make it, make it anew, compare it, delete it."""
+
+    help = "Look after the projection of the graph to Neo4j: of one owner, or of all where none is named."
+    requires_system_checks: list[str] = []
+    requires_migrations_checks = False
+
+    def add_arguments(self, parser: ArgumentParser) -> None:
+        """Declare the actions."""
+        actions = parser.add_subparsers(dest="action", required=True, metavar="ACTION")
+        made = [
+            actions.add_parser("status", help="tell how far it is, and whether Neo4j answers"),
+            actions.add_parser("project", help="project what waits, here and now, without a worker"),
+            actions.add_parser("rebuild", help="empty it and make it anew from PostgreSQL"),
+        ]
+        verifying = actions.add_parser("verify", help="compare it with PostgreSQL, and put right what differs")
+        verifying.add_argument("--no-repair", action="store_true", help="only compare; exit code 1 where it differs")
+        verifying.add_argument(
+            "--sample", type=int, default=SAMPLE, metavar="ROWS", help=f"rows of each sort compared whole ({SAMPLE})"
+        )
+        forgetting = actions.add_parser("forget", help="delete it from Neo4j; name the owner, or say --all")
+        forgetting.add_argument("--all", action="store_true", help="of all owners")
+        forgetting.add_argument(
+            "--lost", action="store_true", help="delete nothing: that Neo4j is gone, with all that it held"
+        )
+        for action in (*made, verifying, forgetting):
+            action.add_argument("--owner", metavar="LOGIN", help="the owner's login; left out: all owners")
+            action.add_argument("--json", action="store_true", help="as one JSON object")
+
+    def handle(self, *args: Any, **options: Any) -> None:
+        """Carry out one action; exit code 1 where it failed for an owner, or where a comparison has found more."""
+        actions: dict[str, Callable[[dict[str, Any]], None]] = {
+            "status": self._status,
+            "project": lambda options: self._each(options, _project),
+            "rebuild": lambda options: self._each(options, _rebuild),
+            "verify": self._verify,
+            "forget": self._forget,
+        }
+        with errors_for_operators():
+            if not settings.NEO4J_URI and options["action"] != "status" and not options.get("lost"):
+                raise ProjectionOff
+            actions[options["action"]](options)
+
+    def _status(self, options: dict[str, Any]) -> None:
+        rows = GraphProjection.objects.order_by("owner_id")
+        if options["owner"]:
+            rows = rows.filter(owner_id=named_owner(options["owner"]))
+        told, reaches = standing(), _reaches()
+        projections = [described(row) for row in rows]
+        value = {
+            "configured": bool(settings.NEO4J_URI),
+            "text": settings.NEO4J_TEXT,
+            "reads": settings.GRAPH_READS,
+            "neo4j": reaches,
+            "owners": told.owners,
+            "following": told.following,
+            "building": told.building,
+            "failing": told.failing,
+            "waiting": told.waiting,
+            "lag_s": round(told.lag_seconds, 1),
+            "projections": projections,
+        }
+        if not settings.NEO4J_URI:
+            lines = ["The graph is not projected: NEO4J_URI is not set."]
+        else:
+            lines = [
+                f"Neo4j: {reaches}. In clear there: {settings.NEO4J_TEXT}. Reads come from {settings.GRAPH_READS}.",
+                f"{told.following} of {counted(told.owners, 'owner')} projected, {told.building} being built.",
+                f"{told.failing} failing ({told.error_code})." if told.failing else "None failing.",
+                f"{counted(told.waiting, 'change')} waiting, the oldest for {told.lag_seconds:.0f} s.",
+            ]
+        answer(self.stdout.write, value, as_json=options["json"], lines=lines + _lines(projections))
+
+    def _verify(self, options: dict[str, Any]) -> None:
+        if not 0 <= options["sample"] <= MOST_SAMPLED:
+            raise CommandError(f"--sample is a number from 0 to {MOST_SAMPLED}.")
+        self._each(options, _verify)
+
+    def _forget(self, options: dict[str, Any]) -> None:
+        if not options["owner"] and not options["all"]:
+            raise CommandError("Name the owner with --owner LOGIN, or say --all.")
+        self._each(options, _give_up if options["lost"] else _forget)
+
+    def _each(self, options: dict[str, Any], work: Work) -> None:
+        """Work on each owner, whatever becomes of the others, and tell of all of them."""
+        results: list[dict[str, Any]] = []
+        for owner_id in _owners(options):
+            turn = Turn(tell=None if options["json"] else self._progress(owner_id))
+            try:
+                result = {"ok": True, **work(owner_id, turn, options)}
+            except OwnerPurging:
+                continue
+            except LociError as error:
+                result = {"ok": False, "error": error.machine_code, "message": error.message}
+            results.append({"owner": str(owner_id), "rows": turn.done, **result})
+        failed = sum(1 for one in results if not one["ok"])
+        value = {"action": options["action"], "owners": results, "failed": failed}
+        answer(self.stdout.write, value, as_json=options["json"], lines=[_line(one) for one in results])
+        if failed:
+            raise SystemExit(1)
+
+    def _progress(self, owner_id: UUID) -> Callable[[str, int], None]:
+        said = 0
+
+        def tell(what: str, done: int) -> None:
+            nonlocal said
+            if done - said >= EVERY_ROWS:
+                said = done
+                self.stdout.write(f"{owner_id}: {done} ({what})")
+
+        return tell
+
+
+def _owners(options: dict[str, Any]) -> list[UUID]:
+    if options["owner"]:
+        return [named_owner(options["owner"])]
+    if options.get("lost"):
+        # Also of owners whose purge waits for that Neo4j.
+        return list(GraphProjection.objects.order_by("pk").values_list("pk", flat=True))
+    return list(Owner.objects.filter(purging_at=None).order_by("pk").values_list("pk", flat=True))
+
+
+def _project(owner_id: UUID, turn: Turn, options: dict[str, Any]) -> dict[str, Any]:
+    project(owner_id=owner_id, turn=turn)
+    return {}
+
+
+def _rebuild(owner_id: UUID, turn: Turn, options: dict[str, Any]) -> dict[str, Any]:
+    project(owner_id=owner_id, turn=turn, anew=True)
+    return {}
+
+
+def _verify(owner_id: UUID, turn: Turn, options: dict[str, Any]) -> dict[str, Any]:
+    outcome = verify(owner_id=owner_id, repair=not options["no_repair"], sample=options["sample"], turn=turn)
+    left = outcome.left.mismatches
+    return {"ok": not left, "found": outcome.found.as_json(), "repaired": outcome.repaired, "left": left}
+
+
+def _forget(owner_id: UUID, turn: Turn, options: dict[str, Any]) -> dict[str, Any]:
+    forget(owner_id=owner_id, turn=turn)
+    return {}
+
+
+def _give_up(owner_id: UUID, turn: Turn, options: dict[str, Any]) -> dict[str, Any]:
+    give_up(owner_id=owner_id)
+    return {}
+
+
+def _reaches() -> str:
+    if not settings.NEO4J_URI:
+        return "not set up"
+    try:
+        neo4j_client().read("RETURN 1 AS one", {})
+    except LociError as error:
+        return error.machine_code
+    return "answers"
+
+
+def _lines(projections: list[dict[str, Any]]) -> list[str]:
+    return [
+        f"  {one['owner']}  {one['state']}  {one['waiting']} waiting"
+        + (f"  failed {one['failures']} times ({one['error_code']})" if one["failures"] else "")
+        for one in projections
+    ]
+
+
+def _line(result: dict[str, Any]) -> str:
+    owner, rows = result["owner"], counted(result["rows"], "row")
+    if "error" in result:
+        return f"{owner}: {result['message']} ({result['error']})"
+    if "found" in result:
+        found = result["found"]
+        counts = ", ".join(f"{name} {one['postgres']}/{one['neo4j']}" for name, one in found["counts"].items())
+        after = f", {result['left']} left" if result["repaired"] else ""
+        return f"{owner}: {counts}; {found['sampled']} compared whole, {found['mismatches']} differ{after}."
+    return f"{owner}: {rows}."

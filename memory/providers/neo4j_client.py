@@ -1,0 +1,247 @@
+"""Neo4j over Bolt: one driver for each process, opened at the first use, and its errors in the words of Loci."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Callable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, Final, TypeVar
+
+from memory.errors import ProjectionUnavailable
+from memory.providers.per_process import PerProcess
+
+if TYPE_CHECKING:
+    from neo4j import Driver, ManagedTransaction, Session
+
+Parameters = Mapping[str, Any]
+Statement = tuple[str, Parameters]
+Row = dict[str, Any]
+Ask = Callable[[str, Parameters], list[Row]]
+T = TypeVar("T")
+
+CONNECT_SECONDS: Final = 5.0
+# Until then it counts as away, so that a hundred owners do not wait for it one after the other.
+AWAY_SECONDS: Final = 5.0
+# Of connections that have been idle for longer, a firewall between may have dropped the other end.
+IDLE_SECONDS: Final = 30.0
+SLOW: Final = "Neo4j took too long. It is tried again."
+# What a write may take besides its time on the server: the way there, and the driver's own further attempts.
+MARGIN_SECONDS: Final = 15.0
+
+
+class GuardRefused(Exception):
+    """The guard of a transaction gave no row; nothing was written."""
+
+
+class Neo4jClient:
+    """Sends statements with parameters; safe to use from several threads and after a fork."""
+
+    def __init__(
+        self,
+        uri: str,
+        *,
+        user: str,
+        password: str,
+        database: str = "",
+        write_seconds: float = 30.0,
+        read_seconds: float = 2.0,
+        monotonic: Callable[[], float] = time.monotonic,
+    ) -> None:
+        """Build it; nothing is opened yet.
+
+        Args:
+            uri: of Bolt, with `+s` for TLS.
+            user, password: the login.
+            database: its name; empty for the login's own.
+            write_seconds: that one writing transaction may take on the server.
+            read_seconds: that one read may take, from the wait for a connection to the last row.
+            monotonic: gives seconds; replaced in tests.
+        """
+        self._uri, self._auth, self._database = uri, (user, password), database or None
+        self._write_seconds, self._read_seconds = write_seconds, read_seconds
+        self._monotonic = monotonic
+        self._drivers: PerProcess[Driver] = PerProcess(self._open)
+        self._away_until = 0.0
+        self._failure: ProjectionUnavailable | None = None
+
+    def read(self, statement: str, parameters: Parameters) -> list[Row]:
+        """Give the rows that a reading statement answers, within the seconds of a read.
+
+        Raises:
+            ProjectionUnavailable: Neo4j is away, slow, or refuses.
+        """
+        return self.reading(lambda ask: ask(statement, parameters))
+
+    def reading(self, work: Callable[[Ask], T]) -> T:
+        """Let reads follow one another in one session, all of them within the seconds of a read.
+
+        Args:
+            work: is given what sends a statement; it runs in another thread, so it asks no database.
+
+        Raises:
+            ProjectionUnavailable: Neo4j is away, slow, or refuses.
+        """
+        from neo4j import Query
+
+        def read(session: Session) -> T:
+            def ask(statement: str, parameters: Parameters) -> list[Row]:
+                # Not as a managed transaction: that would be tried again for longer than a reader waits.
+                query = Query(statement, timeout=self._read_seconds)
+                return [record.data() for record in session.run(query, dict(parameters))]
+
+            return work(ask)
+
+        return self._within(self._read_seconds, read, access="READ")
+
+    def rows(self, statement: str, parameters: Parameters) -> list[Row]:
+        """Give the rows that a statement answers, within the seconds of a write; raises as `read` does."""
+        return self.write([(statement, parameters)])
+
+    def write(self, statements: Sequence[Statement], *, guard: Statement | None = None) -> list[Row]:
+        """Send statements in one transaction; gives the rows of the last one.
+
+        What was sent may be sent again by the driver where the connection broke, so each has to bear that.
+
+        Args:
+            statements: with their parameters, in order.
+            guard: sent first; where it gives no row, nothing is written.
+
+        Raises:
+            ProjectionUnavailable: Neo4j is away, slow, or refuses; all of it is undone, or its end is not known.
+            GuardRefused: the guard gave no row.
+        """
+        from neo4j import unit_of_work
+
+        @unit_of_work(timeout=self._write_seconds)
+        def work(transaction: ManagedTransaction) -> list[Row]:
+            if guard is not None and not _sent(transaction, guard):
+                raise GuardRefused
+            rows: list[Row] = []
+            for statement in statements:
+                rows = _sent(transaction, statement)
+            return rows
+
+        return self._within(self._write_seconds + MARGIN_SECONDS, lambda session: session.execute_write(work))
+
+    def change_schema(self, statements: Sequence[str]) -> None:
+        """Make constraints and indexes, each in a transaction of its own; what is there already is passed over.
+
+        Raises:
+            ProjectionUnavailable: Neo4j is away or refuses.
+        """
+        from neo4j.exceptions import ClientError
+
+        def work(session: Session) -> None:
+            for statement in statements:
+                try:
+                    session.run(statement).consume()
+                except ClientError as error:
+                    # Under another name, or made by another worker at this very moment.
+                    if not is_there_already(error.code or ""):
+                        raise
+
+        self._within(self._write_seconds + MARGIN_SECONDS, work)
+
+    def failure(self) -> ProjectionUnavailable | None:
+        """Give why Neo4j did not answer this process last; None where it did, or was never asked."""
+        return self._failure
+
+    def close(self) -> None:
+        """Close the driver; the next use opens another one."""
+        driver = self._drivers.take()
+        if driver is not None:
+            driver.close()
+
+    def _within(self, seconds: float, work: Callable[[Session], T], *, access: str = "WRITE") -> T:
+        """Work with a session in a thread of its own: the driver waits for ever for a server that has stopped.
+
+        A thread that does not come back in time is left behind with its driver, and the next use opens another one.
+        """
+        if self._failure is not None and self._monotonic() < self._away_until:
+            raise self._failure
+        done: list[T] = []
+        failed: list[Exception] = []
+        left = threading.Event()
+        driver = self._drivers.get()
+
+        def run() -> None:
+            try:
+                with driver.session(database=self._database, default_access_mode=access) as session:
+                    done.append(work(session))
+            except Exception as error:
+                failed.append(error)
+            finally:
+                if left.is_set():
+                    driver.close()
+
+        thread = threading.Thread(target=run, name="neo4j", daemon=True)
+        thread.start()
+        thread.join(seconds)
+        if thread.is_alive():
+            left.set()
+            if self._drivers.made() is driver:
+                self._drivers.take()
+            raise self._noted(ProjectionUnavailable(SLOW, code="projection.slow"), away=True)
+        if failed and isinstance(failed[0], GuardRefused):
+            raise failed[0]
+        if failed and isinstance(failed[0], ProjectionUnavailable):
+            raise self._noted(failed[0], away=False)
+        if failed:
+            raise self._noted(_in_our_words(failed[0]), away=is_away(failed[0])) from failed[0]
+        self._failure = None
+        return done[0]
+
+    def _noted(self, failure: ProjectionUnavailable, *, away: bool) -> ProjectionUnavailable:
+        self._failure = failure
+        if away:
+            self._away_until = self._monotonic() + AWAY_SECONDS
+        return failure
+
+    def _open(self) -> Driver:
+        from neo4j import GraphDatabase
+
+        return GraphDatabase.driver(
+            self._uri,
+            auth=self._auth,
+            connection_timeout=CONNECT_SECONDS,
+            connection_acquisition_timeout=2 * CONNECT_SECONDS,
+            max_transaction_retry_time=CONNECT_SECONDS,
+            max_connection_pool_size=16,
+            liveness_check_timeout=IDLE_SECONDS,
+            user_agent="loci",
+            telemetry_disabled=True,
+            notifications_min_severity="OFF",
+        )
+
+
+def _sent(transaction: ManagedTransaction, statement: Statement) -> list[Row]:
+    text, parameters = statement
+    return [record.data() for record in transaction.run(text, dict(parameters))]
+
+
+def is_there_already(code: str) -> bool:
+    """Tell whether Neo4j refuses a constraint or an index because there is one."""
+    return code.endswith(("EquivalentSchemaRuleAlreadyExists", "ConstraintAlreadyExists", "IndexAlreadyExists"))
+
+
+def is_away(error: Exception) -> bool:
+    """Tell whether an error says that the server cannot be reached or does not let us in, whatever is asked."""
+    from neo4j.exceptions import AuthError, ServiceUnavailable
+
+    return isinstance(error, AuthError | ServiceUnavailable | OSError)
+
+
+def _in_our_words(error: Exception) -> ProjectionUnavailable:
+    """Say what happened without a statement, a value or an address, which the driver's messages quote."""
+    from neo4j.exceptions import AuthError, Neo4jError
+
+    if isinstance(error, AuthError):
+        return ProjectionUnavailable(
+            "Neo4j refuses the login. Check NEO4J_USER and NEO4J_PASSWORD.", code="projection.refused"
+        )
+    if isinstance(error, Neo4jError) and "Timed" in (error.code or ""):
+        return ProjectionUnavailable(SLOW, code="projection.slow")
+    if isinstance(error, Neo4jError):
+        kind = (error.code or "").rpartition(".")[2] or type(error).__name__
+        return ProjectionUnavailable(f"Neo4j refused a statement ({kind}).", code="projection.failed", kind=kind)
+    return ProjectionUnavailable(kind=type(error).__name__)

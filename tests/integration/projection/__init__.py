@@ -1,0 +1,1 @@
+"""The projection of the graph to Neo4j."""

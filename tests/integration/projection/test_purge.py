@@ -1,0 +1,101 @@
+"""Purges reach what stands in Neo4j, count it in their verification, and are not done while it cannot be asked."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+
+import pytest
+from django.core.management import call_command
+from django.test import override_settings
+
+from memory.errors import ProjectionOff, ProjectionUnavailable
+from memory.models import GraphProjection, Owner, PurgeState
+from memory.services.actors import Actor
+from memory.services.clock import now
+from memory.services.purge.partial_requests import PartialRequest, begin_partial
+from memory.services.purge.receipts import verify_receipt
+from memory.services.purge.requests import begin_purge
+from memory.services.purge.runner import run_purge
+from tests.bolt.server import BoltServer
+from tests.integration.graph.conftest import entity, relate
+from tests.integration.projection.conftest import asked, catch_up, nodes, small_graph
+
+pytestmark = pytest.mark.django_db(transaction=True, databases=["default", "schema"])
+
+
+def test_a_purge_takes_the_owner_out_of_neo4j_and_says_so(alice: Actor, mallory: Actor, projected: BoltServer) -> None:
+    for owner in (alice, mallory):
+        small_graph(owner)
+        catch_up(owner)
+    made = begin_purge(actor=alice)
+    done = run_purge(purge_id=made.purge.pk, most=2)
+    assert done.state == PurgeState.DONE
+    assert done.receipt is not None
+    assert verify_receipt(done.receipt)
+    assert done.receipt["erased"]["neo4j"] >= 6
+    assert any("Neo4j" in stay["what"] for stay in done.receipt["stays"])
+    assert asked("MATCH (n {user_id: $owner}) RETURN count(n) AS n", owner=str(alice.owner_id))[0]["n"] == 0
+    assert not GraphProjection.objects.filter(owner_id=alice.owner_id).exists()
+    assert len(nodes(mallory, "Entity")) == 2
+
+
+def test_a_purge_waits_for_neo4j_and_goes_on(alice: Actor, projected: BoltServer) -> None:
+    small_graph(alice)
+    catch_up(alice)
+    made = begin_purge(actor=alice)
+    projected.kill()
+    with pytest.raises(ProjectionUnavailable):
+        run_purge(purge_id=made.purge.pk)
+    made.purge.refresh_from_db()
+    assert (made.purge.state, made.purge.error_code) == (PurgeState.WAITING, "projection.unavailable")
+    assert Owner.objects.filter(pk=alice.owner_id).exists()
+    projected.again()
+    with override_settings(NEO4J_TIMEOUT=21):
+        done = run_purge(purge_id=made.purge.pk, at=now() + timedelta(hours=2))
+        assert done.state == PurgeState.DONE
+        assert asked("MATCH (n) RETURN count(n) AS n")[0]["n"] == 0
+
+
+def test_a_purge_is_not_done_where_neo4j_is_not_named_any_more(alice: Actor, projected: BoltServer) -> None:
+    small_graph(alice)
+    catch_up(alice)
+    made = begin_purge(actor=alice)
+    with override_settings(NEO4J_URI=""):
+        with pytest.raises(ProjectionOff):
+            run_purge(purge_id=made.purge.pk)
+        call_command("graph", "forget", "--lost", "--all")
+        done = run_purge(purge_id=made.purge.pk, at=now() + timedelta(hours=2))
+    assert done.state == PurgeState.DONE
+
+
+def test_what_came_back_later_is_found_and_erased_too(alice: Actor, projected: BoltServer) -> None:
+    small_graph(alice)
+    catch_up(alice)
+    made = begin_purge(actor=alice)
+    late: list[str] = []
+
+    def write_late(step: str) -> None:
+        if step == "keys" and not late:
+            late.append(step)
+            asked("CREATE (:Entity {user_id: $owner, id: 'late'})", owner=str(alice.owner_id))
+
+    done = run_purge(purge_id=made.purge.pk, after_step=write_late)
+    assert late
+    assert done.state == PurgeState.DONE
+    assert asked("MATCH (n) RETURN count(n) AS n")[0]["n"] == 0
+
+
+def test_a_purge_of_memories_is_done_when_neo4j_has_followed(alice: Actor, projected: BoltServer) -> None:
+    made = small_graph(alice)
+    ben = entity(alice, "Ben", memory_id=made["memory"])
+    knows = relate(alice, made["anna"], "knows", ben, memory_id=made["memory"]).relation.pk
+    catch_up(alice)
+    asked_for = begin_partial(actor=alice, request=PartialRequest(memories=(made["memory"],)))
+    projected.kill()
+    with pytest.raises(ProjectionUnavailable):
+        run_purge(purge_id=asked_for.purge.pk)
+    projected.again()
+    with override_settings(NEO4J_TIMEOUT=21):
+        done = run_purge(purge_id=asked_for.purge.pk, at=now() + timedelta(hours=2))
+        assert done.state == PurgeState.DONE
+        assert not asked("MATCH ()-[r:RELATES_TO {id: $id}]->() RETURN r.id AS id", id=str(knows))

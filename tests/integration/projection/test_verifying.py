@@ -1,0 +1,100 @@
+"""A projection is compared with the rows, and what differs is put right."""
+
+from __future__ import annotations
+
+import json
+from io import StringIO
+from typing import Any
+
+import pytest
+from django.core.management import CommandError, call_command
+from django.test import override_settings
+
+from memory.models import GraphProjection
+from memory.services.actors import Actor
+from memory.services.projection.verifying import compare, verify
+from tests.bolt.server import BoltServer
+from tests.integration.graph.conftest import entity
+from tests.integration.projection.conftest import asked, catch_up, edges, nodes, small_graph
+
+pytestmark = pytest.mark.django_db(transaction=True)
+
+DAMAGES = {
+    "a node that is gone": "MATCH (e:Entity {display_name: 'Aurora'}) DETACH DELETE e",
+    "a relation that is gone": "MATCH ()-[r:RELATES_TO]->() DELETE r",
+    "a node too many": "MATCH (p:Projection) CREATE (:TemporalEvent {user_id: p.user_id, id: 'ffffffff-0000-7000-8000-0123456789ab'})",  # noqa: E501
+    "a relation twice": "MATCH (s)-[r:RELATES_TO]->(t) CREATE (s)-[x:RELATES_TO]->(t) SET x = properties(r)",
+    "a name changed": "MATCH (e:Entity {display_name: 'Aurora'}) SET e.display_name = 'Borealis'",
+    "a weight changed": "MATCH ()-[r:RELATES_TO]->() SET r.weight = 0.99",
+    "a property too many": "MATCH (c:CausalLink) SET c.effect = 'told', c.more = 1",
+    "a participation that is gone": "MATCH ()-[r:PARTICIPATED_IN]->() WITH r LIMIT 1 DELETE r",
+    "a cause that is gone": "MATCH ()-[r:CAUSED_BY {direction: 'cause'}]->() DELETE r",
+    "a name that is gone": "MATCH (n:EntityName) WITH n LIMIT 1 DETACH DELETE n",
+}
+
+
+@pytest.mark.parametrize("damage", DAMAGES, ids=str)
+def test_what_differs_is_found_and_put_right(alice: Actor, projected: BoltServer, damage: str) -> None:
+    small_graph(alice)
+    catch_up(alice)
+    assert compare(owner_id=alice.owner_id).mismatches == 0
+    asked(DAMAGES[damage])
+    assert verify(owner_id=alice.owner_id, repair=False).left.mismatches > 0
+    outcome = verify(owner_id=alice.owner_id)
+    assert outcome.found.mismatches > 0
+    assert (outcome.repaired, outcome.left.mismatches) == (True, 0)
+    assert edges(alice) == {("Anna Weber", "works_on", "Aurora")}
+
+
+def test_ids_are_compared_page_by_page(alice: Actor, projected: BoltServer, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("memory.services.projection.verifying.PAGE", 2)
+    for number in range(7):
+        entity(alice, f"Entity {number}")
+    catch_up(alice)
+    assert compare(owner_id=alice.owner_id, sample=3).counts["Entity"] == (7, 7)
+    asked("MATCH (e:Entity {display_name: 'Entity 4'}) DETACH DELETE e")
+    found = compare(owner_id=alice.owner_id, sample=0)
+    assert (found.counts["Entity"], found.mismatches) == ((7, 6), 1)
+
+
+def told(*arguments: str) -> dict[str, Any]:
+    out = StringIO()
+    call_command("graph", *arguments, "--json", stdout=out)
+    value: dict[str, Any] = json.loads(out.getvalue())
+    return value
+
+
+def test_the_command_looks_after_all_of_it(alice: Actor, mallory: Actor, projected: BoltServer) -> None:
+    small_graph(alice)
+    entity(mallory, "Ben")
+    made = told("project")
+    assert [one["ok"] for one in made["owners"]] == [True, True]
+    assert sum(one["rows"] for one in made["owners"]) == 6
+    status = told("status")
+    assert (status["neo4j"], status["following"], status["waiting"], status["text"]) == ("answers", 2, 0, "names")
+    asked(DAMAGES["a weight changed"])
+    with pytest.raises(SystemExit):
+        told("verify", "--no-repair", "--owner", "alice")
+    assert told("verify", "--owner", "alice")["owners"][0]["left"] == 0
+    assert told("rebuild", "--owner", "mallory")["owners"][0]["rows"] == 1
+    told("forget", "--owner", "mallory")
+    assert not nodes(mallory, "Entity")
+    assert not GraphProjection.objects.filter(owner_id=mallory.owner_id).exists()
+    assert len(nodes(alice, "Entity")) == 2
+    out = StringIO()
+    call_command("graph", "status", stdout=out)
+    assert "answers" in out.getvalue()
+
+
+def test_the_command_says_what_is_wrong(alice: Actor, projected: BoltServer) -> None:
+    with pytest.raises(CommandError, match="--all"):
+        call_command("graph", "forget")
+    with override_settings(NEO4J_PASSWORD="another one"):
+        out = StringIO()
+        with pytest.raises(SystemExit):
+            call_command("graph", "project", stdout=out)
+        assert "projection.refused" in out.getvalue()
+    with override_settings(NEO4J_URI=""):
+        with pytest.raises(CommandError, match="NEO4J_URI"):
+            call_command("graph", "project")
+        assert told("status")["configured"] is False
