@@ -36,6 +36,8 @@ class MemoryConfig(AppConfig):
         sign_ins.connect()
         browser_sessions.connect()
         _check_live_pages()
+        if settings.REDIS:
+            _check_redis()
         _let_watch()
         _say_on_pages()
 
@@ -63,6 +65,18 @@ def _check_live_pages() -> None:
         return live_finding()
 
     add_check("live", look)
+
+
+def _check_redis() -> None:
+    from memory.services.added_checks import add_check
+    from memory.services.findings import Finding
+
+    def look() -> Finding:
+        from memory.services.health.redis import redis_finding
+
+        return redis_finding()
+
+    add_check("redis", look)
 
 
 def _let_watch() -> None:

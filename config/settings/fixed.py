@@ -149,8 +149,8 @@ STATICFILES_DIRS = [_chosen.BASE_DIR / "static"]
 WHITENOISE_USE_FINDERS = True
 WHITENOISE_AUTOREFRESH = False
 
-# Caches stay in the process. Django's cache tables hold pickles, and whoever may write a table must not run code. Counts
-# of failed logins and wrong keys are shared where there is Redis, since a limit counts for all processes together.
+# Caches stay in the process. Django's cache tables hold pickles, and whoever may write a table must not run code.
+# Counts of failed logins and wrong keys are shared where there is Redis: a limit counts for all processes together.
 _COUNTS = "memory.redis.counts.RedisCounts" if _chosen.REDIS else "django.core.cache.backends.locmem.LocMemCache"
 CACHES = {
     "default": {"BACKEND": "django.core.cache.backends.locmem.LocMemCache", "OPTIONS": {"MAX_ENTRIES": 50_000}},

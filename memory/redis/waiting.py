@@ -7,7 +7,10 @@ from __future__ import annotations
 
 import time
 from datetime import UTC, datetime
+from functools import partial
 from typing import Final
+
+import redis
 
 from memory.redis.connection import connection
 from memory.redis.names import name
@@ -51,11 +54,14 @@ def entries() -> list[bytes]:
     """
     key, found = queue_key(), list[bytes]()
     while True:
-        begun = len(found)
-        part = connection().ask(lambda client: client.lrange(key, begun, begun + CHUNK - 1))
+        part = connection().ask(partial(_chunk, key=key, begin=len(found)))
         found += part
         if len(part) < CHUNK:
             return found
+
+
+def _chunk(client: redis.Redis, *, key: str, begin: int) -> list[bytes]:
+    return client.lrange(key, begin, begin + CHUNK - 1)
 
 
 def remove(entry: bytes) -> int:
