@@ -17,6 +17,7 @@ import redis
 from pytest_django import Settings
 
 from config.settings.redis import redis_parameters
+from memory.live.publishing import forget_lost
 from memory.redis.connection import forget_connection
 from tests.integration.operations.installation import free_port
 
@@ -147,6 +148,7 @@ def redis_in_use(shared_redis: RedisServer, settings: Settings) -> Iterator[Redi
         client.flushall()
     use_redis(settings, shared_redis)
     yield shared_redis
+    forget_lost()
     forget_connection()
 
 
@@ -155,6 +157,7 @@ def dying_redis_in_use(mortal_redis: RedisServer, settings: Settings) -> Iterato
     """Let this process use a Redis that the test may kill."""
     use_redis(settings, mortal_redis)
     yield mortal_redis
+    forget_lost()
     forget_connection()
 
 

@@ -35,6 +35,8 @@ class ActionThrottle(SimpleRateThrottle):
         self.scope = action.rate
         self.rate = self.get_rate()
         self.num_requests, self.duration = self.parse_rate(self.rate)
+        if self.num_requests is None or self.duration is None:
+            return True
         shared = count_shared(caller=_caller(request), rate=self.scope, most=self.num_requests, seconds=self.duration)
         if shared is None:
             return bool(super().allow_request(request, view))

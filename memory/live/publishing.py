@@ -86,14 +86,20 @@ class _Lost:
     def _say(self) -> None:
         while self._still_runs():
             time.sleep(AGAIN_SECONDS)
-            with self._lock:
-                # What is lost from here on has to be said once more.
-                self._is_wanted = False
+            # What is lost from here on has to be said once more.
+            if not self.forget():
+                continue
             try:
                 _send(written("g", EVERY_GROUP, {"type": AGAIN}))
             except RedisUnavailable:
                 with self._lock:
                     self._is_wanted = True
+
+    def forget(self) -> bool:
+        """Say nothing more of what was lost until now; tell whether there was something to say."""
+        with self._lock:
+            was_wanted, self._is_wanted = self._is_wanted, False
+            return was_wanted
 
     def _still_runs(self) -> bool:
         with self._lock:
@@ -102,3 +108,8 @@ class _Lost:
 
 
 _lost: Final = PerProcess(_Lost)
+
+
+def forget_lost() -> None:
+    """Say nothing of what this process could not send until now."""
+    _lost.get().forget()

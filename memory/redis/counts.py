@@ -42,9 +42,11 @@ class RedisCounts(BaseCache):
         at, number, lives = self._key(key, version), _whole(value), self._milliseconds(timeout)
         if lives is not None and lives <= 0:
             return not self.has_key(key, version)
-        return self._asked(
-            lambda client: bool(client.set(at, number, px=lives, nx=True)),
-            lambda: self._alone.add(key, number, timeout, version),
+        return bool(
+            self._asked(
+                lambda client: client.set(at, number, px=lives, nx=True),
+                lambda: self._alone.add(key, number, timeout, version),
+            )
         )
 
     def get(self, key: Any, default: Any = None, version: Any = None) -> Any:
@@ -80,7 +82,7 @@ class RedisCounts(BaseCache):
             client.persist(at)
             return bool(client.exists(at))
 
-        return self._asked(there, lambda: self._alone.touch(key, timeout, version))
+        return bool(self._asked(there, lambda: self._alone.touch(key, timeout, version)))
 
     def incr(self, key: Any, delta: int = 1, version: Any = None) -> int:
         """Add to a number and give the sum.
@@ -101,12 +103,12 @@ class RedisCounts(BaseCache):
         """Remove a number; tell whether it was there. What the process counted alone goes, too."""
         at = self._key(key, version)
         was_here = self._alone.delete(key, version)
-        return self._asked(lambda client: bool(client.delete(at)), lambda: was_here) or was_here
+        return bool(self._asked(lambda client: client.delete(at), lambda: was_here)) or was_here
 
     def has_key(self, key: Any, version: Any = None) -> bool:
         """Tell whether there is a number."""
         at = self._key(key, version)
-        return self._asked(lambda client: bool(client.exists(at)), lambda: self._alone.has_key(key, version))
+        return bool(self._asked(lambda client: client.exists(at), lambda: self._alone.has_key(key, version)))
 
     def clear(self) -> None:
         """Remove all numbers of this cache, and nothing else that Redis holds."""

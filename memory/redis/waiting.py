@@ -8,7 +8,7 @@ from __future__ import annotations
 import time
 from datetime import UTC, datetime
 from functools import partial
-from typing import Final
+from typing import Final, cast
 
 import redis
 
@@ -43,7 +43,7 @@ def waiting_calls() -> tuple[int, datetime | None]:
     key = queue_key()
     number = connection().ask(lambda client: client.llen(key))
     first = connection().ask(lambda client: client.lindex(key, 0))
-    return int(number), _moment(first)
+    return int(number), _moment(cast("bytes | None", first))
 
 
 def entries() -> list[bytes]:
@@ -61,7 +61,7 @@ def entries() -> list[bytes]:
 
 
 def _chunk(client: redis.Redis, *, key: str, begin: int) -> list[bytes]:
-    return client.lrange(key, begin, begin + CHUNK - 1)
+    return cast("list[bytes]", client.lrange(key, begin, begin + CHUNK - 1))
 
 
 def remove(entry: bytes) -> int:
@@ -71,7 +71,7 @@ def remove(entry: bytes) -> int:
         RedisUnavailable: Redis does not answer.
     """
     key = queue_key()
-    return int(connection().ask(lambda client: client.lrem(key, 0, entry)))
+    return int(connection().ask(lambda client: client.lrem(key, 0, cast("str", entry))))
 
 
 def _moment(entry: bytes | None) -> datetime | None:

@@ -8,6 +8,7 @@ import threading
 from pathlib import Path
 
 import pytest
+import redis
 from pytest_django import Settings
 
 from config.settings.redis import redis_parameters
@@ -57,10 +58,15 @@ def test_while_it_hangs_one_question_waits_and_the_others_do_not(
     asked = connection()
     assert asked.answers()
     mortal_redis.suspend()
-    sent = []
+    sent: list[bool] = []
+
+    def ping(client: redis.Redis) -> bool:
+        sent.append(True)
+        return bool(client.ping())
+
     for _ in range(5):
         with pytest.raises(RedisUnavailable):
-            asked.ask(lambda client: (sent.append(1), client.ping()))
+            asked.ask(ping)
     mortal_redis.resume()
     assert len(sent) == 1
     assert "in time" in asked.reason

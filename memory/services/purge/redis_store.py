@@ -7,7 +7,7 @@ are, and are gone within minutes.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Final
+from typing import Final, cast
 
 from django.conf import settings
 
@@ -54,7 +54,7 @@ def _keys(subject: Subject) -> list[str]:
     with owner_scope(subject.owner_id, purging=True):
         key_ids = list(AgentKey.objects.values_list("pk", flat=True))
     callers = [caller_of(subject.owner_id, None), *(caller_of(subject.owner_id, key_id) for key_id in key_ids)]
-    rates = settings.REST_FRAMEWORK["DEFAULT_THROTTLE_RATES"]
+    rates = cast("dict[str, str]", settings.REST_FRAMEWORK["DEFAULT_THROTTLE_RATES"])
     return [window_key(caller, rate) for caller in callers for rate in rates]
 
 
