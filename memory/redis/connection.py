@@ -14,6 +14,7 @@ from typing import Any, Final, TypeVar
 
 import redis
 from django.conf import settings
+from django.utils.translation import gettext_noop
 from redis.backoff import NoBackoff
 from redis.exceptions import (
     AuthenticationError,
@@ -38,13 +39,13 @@ LONGEST_PAUSE: Final = 8.0
 MOST_CONNECTIONS: Final = 64
 # Never the words of an error, which may name a host or a user.
 _REASONS: Final[tuple[tuple[type[Exception], str], ...]] = (
-    (AuthenticationError, "it refuses the user or password"),
-    (NoPermissionError, "it does not permit what Loci does there"),
-    (BusyLoadingError, "it is still reading its data"),
-    (OutOfMemoryError, "its memory is full"),
-    (ReadOnlyError, "it is a replica that takes nothing"),
-    (redis.TimeoutError, "it does not answer in time"),
-    (redis.ConnectionError, "it cannot be reached"),
+    (AuthenticationError, gettext_noop("it refuses the user or password")),
+    (NoPermissionError, gettext_noop("it does not permit what Loci does there")),
+    (BusyLoadingError, gettext_noop("it is still reading its data")),
+    (OutOfMemoryError, gettext_noop("its memory is full")),
+    (ReadOnlyError, gettext_noop("it is a replica that takes nothing")),
+    (redis.TimeoutError, gettext_noop("it does not answer in time")),
+    (redis.ConnectionError, gettext_noop("it cannot be reached")),
 )
 
 
@@ -138,7 +139,11 @@ def _reason(error: Exception) -> str:
     for kind, reason in _REASONS:
         if isinstance(error, kind):
             return reason
-    return "it cannot be reached" if isinstance(error, OSError) else f"it answers with {type(error).__name__}"
+    return (
+        gettext_noop("it cannot be reached")
+        if isinstance(error, OSError)
+        else f"it answers with {type(error).__name__}"
+    )
 
 
 _shared: Final = PerProcess(Connection)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 import os
+import re
 import threading
 from pathlib import Path
 
@@ -13,12 +14,17 @@ from pytest_django import Settings
 
 from config.settings.redis import redis_parameters
 from memory.errors import RedisUnavailable
+from memory.live.publishing import publish
 from memory.redis import connection as connection_module
 from memory.redis import windows
+from memory.redis.broker import RedisBroker
 from memory.redis.connection import Connection, connection, forget_connection
+from memory.redis.counts import RedisCounts
+from memory.redis.waiting import entries, remove, waiting_calls
 from memory.redis.windows import count_request
 from memory.services.health.redis import redis_finding
 from tests.contract.providers.tls_server import make_authority, make_identity
+from tests.environment import PROJECT
 from tests.integration.operations.installation import free_port
 from tests.redis_server import (
     RedisServer,
@@ -91,6 +97,34 @@ def test_a_refused_password_is_said_and_no_error_of_requests(
         forget_connection()
         server.end()
     assert "right one" not in caplog.text
+
+
+def test_a_user_needs_no_more_rights_than_the_documentation_says(redis_in_use: RedisServer, settings: Settings) -> None:
+    said = re.search(r"`ACL SETUSER loci on >… ([^`]+)`", (PROJECT / "docs" / "operations.md").read_text())
+    assert said is not None
+    with redis_in_use.client() as client:
+        client.execute_command("ACL", "SETUSER", "loci", "reset", "on", ">word", *said[1].split())
+    settings.REDIS = {**settings.REDIS, "username": "loci", "password": "word"}
+    forget_connection()
+    counts = RedisCounts("a test's", {})
+    counts.add("tea", 1)
+    counts.incr("tea")
+    counts.touch("tea")
+    assert counts.get("tea") == 2
+    counts.clear()
+    assert count_request(caller="owner:1", rate="read", most=1, seconds=60).allowed
+    broker = RedisBroker()
+    broker.enqueue("a call")
+    assert waiting_calls()[0] == 1
+    assert broker.dequeue() == [(None, "a call")]
+    for entry in entries():
+        remove(entry)
+    broker.enqueue("a call")
+    broker.delete_queue()
+    publish("a notice")
+    assert connection().reason == ""
+    with redis_in_use.client() as client:
+        client.execute_command("ACL", "DELUSER", "loci")
 
 
 def test_a_full_memory_is_said(mortal_redis: RedisServer, settings: Settings) -> None:

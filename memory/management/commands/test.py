@@ -32,7 +32,9 @@ class Command(BaseCommand):
         """Declare what is ours."""
         parser.add_argument("--coverage", action="store_true", help="measure coverage, in one process, and report it")
         parser.add_argument("--serial", action="store_true", help="in one process")
-        parser.epilog = "LOCI_REQUIRE_BROWSER=1 makes a missing Chromium an error."
+        parser.epilog = (
+            "LOCI_REQUIRE_BROWSER=1 makes a missing Chromium an error, LOCI_REQUIRE_SERVICES=1 a missing redis-server."
+        )
 
     def run_from_argv(self, argv: list[str]) -> None:
         """Split the command line: what is not ours is pytest's."""

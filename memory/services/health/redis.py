@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Final
 
 from django.conf import settings
+from django.utils.translation import gettext_noop
 
 from memory.redis.connection import connection
 from memory.services.findings import Finding
@@ -21,6 +22,6 @@ def redis_finding() -> Finding:
     if known.answers():
         return Finding(NAME, "ok", "Redis answers.")
     # By then it may have answered somebody else.
-    reason = known.reason or "it did not answer"
+    reason = known.reason or gettext_noop("it does not answer in time")
     queued = " Background work stands still." if settings.QUEUE_BROKER == "redis" else ""
     return Finding(NAME, "degraded", f"Redis is not used: {reason}. {WITHOUT}{queued}", REDIS_REMEDY)

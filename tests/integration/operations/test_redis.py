@@ -140,7 +140,7 @@ def queued_in_table(installation: Installation) -> int:
 
 def runs_done(pair: Pair) -> int:
     _, body = pair.first.ask("consolidation/runs", key=pair.key)
-    return sum(run["state"] == "done" for run in body["runs"])
+    return sum(run["state"] == "done" for run in body["items"])
 
 
 def test_a_limit_of_requests_counts_for_both_processes(pair: Pair) -> None:
@@ -237,7 +237,7 @@ def test_wrong_keys_are_counted_at_both_processes_and_known_ones_pass(pair: Pair
 def test_redis_was_told_nothing_that_was_said_and_nobodys_id(pair: Pair) -> None:
     """Last, after all that the others have done; what was told until Redis first died was written down whole."""
     _, memories = pair.first.ask("memories", key=pair.key)
-    ids = {memory["id"] for memory in memories["memories"]}
+    ids = {memory["id"] for memory in memories["items"]}
     assert ids
     place = f"host={pair.first.cluster.socket_directory} user=postgres dbname=loci"
     with psycopg.connect(place) as connection:
