@@ -88,12 +88,13 @@ class Connection:
         Raises:
             RedisUnavailable: it did not answer, or refused; at most REDIS_TIMEOUT later.
         """
-        if self._reason and not self._may_try():
+        is_away = bool(self._reason)
+        if is_away and not self._may_try():
             raise RedisUnavailable
         try:
             answer = question(self._client)
         except FAILURES as error:
-            self._note_away(error)
+            self._note_away(error, again=is_away)
             raise RedisUnavailable from error
         if self._reason:
             self._note_back()
@@ -119,9 +120,12 @@ class Connection:
             self._asked_again_at = now + self._pause
             return True
 
-    def _note_away(self, error: Exception) -> None:
+    def _note_away(self, error: Exception, *, again: bool) -> None:
         with self._lock:
             was_there = not self._reason
+            if not was_there and not again:
+                # Of many that were under way when it went, the first has said so.
+                return
             self._reason = _reason(error)
             self._pause = FIRST_PAUSE if was_there else min(self._pause * 2, LONGEST_PAUSE)
             self._asked_again_at = time.monotonic() + self._pause
@@ -139,11 +143,9 @@ def _reason(error: Exception) -> str:
     for kind, reason in _REASONS:
         if isinstance(error, kind):
             return reason
-    return (
-        gettext_noop("it cannot be reached")
-        if isinstance(error, OSError)
-        else f"it answers with {type(error).__name__}"
-    )
+    if isinstance(error, OSError):
+        return gettext_noop("it cannot be reached")
+    return f"it answers with {type(error).__name__}"
 
 
 _shared: Final = PerProcess(Connection)

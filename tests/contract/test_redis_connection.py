@@ -6,6 +6,7 @@ import logging
 import os
 import re
 import threading
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
@@ -77,6 +78,28 @@ def test_while_it_hangs_one_question_waits_and_the_others_do_not(
     assert len(sent) == 1
     assert "in time" in asked.reason
     forget_connection()
+
+
+def test_many_that_were_under_way_when_it_died_count_as_one_failure(dying_redis_in_use: RedisServer) -> None:
+    asked = connection()
+    together = threading.Barrier(8)
+
+    def ask() -> None:
+        def wait(client: redis.Redis) -> None:
+            together.wait(20)
+            client.ping()
+
+        with suppress(RedisUnavailable):
+            asked.ask(wait)
+
+    dying_redis_in_use.kill()
+    threads = [threading.Thread(target=ask) for _ in range(8)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert asked.reason
+    assert asked._pause == connection_module.FIRST_PAUSE
 
 
 @pytest.mark.parametrize("password", ["", "wrong"])

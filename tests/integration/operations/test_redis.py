@@ -44,7 +44,7 @@ class Pair:
     server: RedisServer
     key: str
     spoken: list[bytes] = field(default_factory=list)
-    """Every command that Redis was given."""
+    """Every command that Redis was given, but for moments after its return."""
 
     def both(self) -> tuple[Installation, Installation]:
         return self.first, self.second
@@ -56,6 +56,7 @@ class Pair:
 
     def start_redis(self) -> None:
         self.server.start()
+        _listen(self)
         for one in self.both():
             one.wait_for(lambda one=one: one.health().get("redis") == "ok", "its noticing that Redis is back")
 
@@ -235,7 +236,7 @@ def test_wrong_keys_are_counted_at_both_processes_and_known_ones_pass(pair: Pair
 
 
 def test_redis_was_told_nothing_that_was_said_and_nobodys_id(pair: Pair) -> None:
-    """Last, after all that the others have done; what was told until Redis first died was written down whole."""
+    """Last, after all that the others have done; what Redis was told by then was written down."""
     _, memories = pair.first.ask("memories", key=pair.key)
     ids = {memory["id"] for memory in memories["items"]}
     assert ids
