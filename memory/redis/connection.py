@@ -36,7 +36,6 @@ T = TypeVar("T")
 FAILURES: Final = (RedisError, OSError)
 FIRST_PAUSE: Final = 0.5
 LONGEST_PAUSE: Final = 8.0
-MOST_CONNECTIONS: Final = 64
 # Never the words of an error, which may name a host or a user.
 _REASONS: Final[tuple[tuple[type[Exception], str], ...]] = (
     (AuthenticationError, gettext_noop("it refuses the user or password")),
@@ -70,7 +69,6 @@ class Connection:
         self._client = redis.Redis(
             **client_parameters(further_seconds=further_seconds),
             retry=Retry(NoBackoff(), 0),
-            max_connections=MOST_CONNECTIONS,
         )
         self._lock = threading.Lock()
         self._pause = FIRST_PAUSE

@@ -11,6 +11,7 @@ from pathlib import Path
 
 import pytest
 import redis
+from django_q.signing import BadSignature, SignedPackage
 from pytest_django import Settings
 
 from config.settings.redis import redis_parameters
@@ -21,7 +22,7 @@ from memory.redis import windows
 from memory.redis.broker import RedisBroker
 from memory.redis.connection import Connection, connection, forget_connection
 from memory.redis.counts import RedisCounts
-from memory.redis.waiting import entries, remove, waiting_calls
+from memory.redis.waiting import dated, entries, queue_key, remove, waiting_calls
 from memory.redis.windows import count_request
 from memory.services.health.redis import redis_finding
 from tests.contract.providers.tls_server import make_authority, make_identity
@@ -120,6 +121,31 @@ def test_a_refused_password_is_said_and_no_error_of_requests(
         forget_connection()
         server.end()
     assert "right one" not in caplog.text
+
+
+def test_a_socket_of_this_machine(settings: Settings) -> None:
+    need_redis()
+    # Short enough for a socket's path, wherever the tests' directories lie.
+    server = RedisServer("--unixsocket", "redis.sock")
+    server.start()
+    try:
+        url = f"unix://{server.home}/redis.sock"
+        settings.REDIS = redis_parameters(url, password="", ca_file="", timeout=1)
+        forget_connection()
+        assert redis_finding().status == "ok"
+    finally:
+        forget_connection()
+        server.end()
+
+
+def test_packages_that_nobody_has_signed_are_refused_as_the_workers_expect(redis_in_use: RedisServer) -> None:
+    broker = RedisBroker()
+    for entry in (b"", b"x", b"1|", b"1|x", b"1|x:y", b"1|x:y:z", b"\xff|\xff", b"1|.eJw:1:2", dated("a:b").encode()):
+        with redis_in_use.client() as client:
+            client.rpush(queue_key(), entry)
+        ((_, package),) = broker.dequeue() or []
+        with pytest.raises((TypeError, BadSignature)):
+            SignedPackage.loads(package)
 
 
 def test_a_user_needs_no_more_rights_than_the_documentation_says(redis_in_use: RedisServer, settings: Settings) -> None:

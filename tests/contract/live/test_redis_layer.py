@@ -17,7 +17,7 @@ from memory.live.layer import AGAIN
 from memory.live.notices import announce, group_of, written
 from memory.live.publishing import opened, publish, sealed, wire
 from memory.live.redis_layer import RedisLayer
-from memory.redis.connection import connection
+from memory.redis.connection import connection, forget_connection
 from memory.services.actors import Actor
 from tests.contract.live.test_channel_layer import received, run
 from tests.redis_server import (
@@ -26,6 +26,7 @@ from tests.redis_server import (
     mortal_redis,
     redis_in_use,
     shared_redis,
+    use_redis,
     waited_for,
 )
 
@@ -72,6 +73,20 @@ def test_a_channel_joins_while_redis_is_away(dying_redis_in_use: RedisServer, mo
         assert await received(layer, channel) == {"type": AGAIN}
 
     run(test, RedisLayer())
+
+
+def test_a_silence_longer_than_the_time_limit_is_no_failure(shared_redis: RedisServer, settings: Settings) -> None:
+    use_redis(settings, shared_redis, timeout=0.1)
+
+    async def test(layer: Any) -> None:
+        channel = await joined(layer)
+        assert await received(layer, channel) == {"type": AGAIN}
+        await asyncio.sleep(0.5)
+        await layer.group_send("tea", {"type": "after"})
+        assert await received(layer, channel) == {"type": "after"}
+
+    run(test, RedisLayer())
+    forget_connection()
 
 
 def test_silence_is_asked_about(dying_redis_in_use: RedisServer, monkeypatch: pytest.MonkeyPatch) -> None:
