@@ -24,6 +24,7 @@ from asgiref.sync import sync_to_async
 from channels.exceptions import ChannelFull
 from channels.layers import BaseChannelLayer
 from django.db import Error as DatabaseFailure
+from django.utils.translation import gettext_noop
 
 from memory.live.inbox import Inbox, Message
 from memory.live.listening import listening_parameters
@@ -326,7 +327,7 @@ class NotifyLayer(TravellingLayer):
     """The layer over PostgreSQL's notices."""
 
     failures = (psycopg.Error, DatabaseFailure, OSError, TimeoutError)
-    remedy = "Check that DATABASE_URL, or LIVE_DATABASE_URL, leads past a pooler."
+    remedy = gettext_noop("Check that DATABASE_URL, or LIVE_DATABASE_URL, leads past a pooler.")
 
     async def _travel(self, payload: str) -> None:
         # From synchronous code this runs in the caller's own thread, and so on its connection and in its transaction.

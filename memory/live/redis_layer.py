@@ -7,6 +7,7 @@ from contextlib import asynccontextmanager
 from typing import Any, ClassVar, Final
 
 from asgiref.sync import sync_to_async
+from django.utils.translation import gettext_noop
 from redis.asyncio import Redis
 from redis.asyncio.client import PubSub
 from redis.asyncio.retry import Retry
@@ -25,7 +26,7 @@ class RedisLayer(TravellingLayer):
     """The layer over Redis."""
 
     failures: ClassVar[tuple[type[Exception], ...]] = (RedisError, OSError, TimeoutError)
-    remedy: ClassVar[str] = "Check that Redis runs and that REDIS_URL leads to it."
+    remedy: ClassVar[str] = gettext_noop("Check that Redis runs and that REDIS_URL leads to it.")
 
     async def _travel(self, payload: str) -> None:
         # From synchronous code this runs in the caller's own thread, and so in its transaction.

@@ -128,7 +128,8 @@ class Connection:
             self._pause = FIRST_PAUSE if was_there else min(self._pause * 2, LONGEST_PAUSE)
             self._asked_again_at = time.monotonic() + self._pause
         if was_there:
-            logger.warning("Redis is not used: %s; going on without it, and trying again", self._reason)
+            kind = type(error).__name__
+            logger.warning("Redis is not used: %s (%s); going on without it, and trying again", self._reason, kind)
 
     def _note_back(self) -> None:
         with self._lock:
@@ -143,7 +144,7 @@ def _reason(error: Exception) -> str:
             return reason
     if isinstance(error, OSError):
         return gettext_noop("it cannot be reached")
-    return f"it answers with {type(error).__name__}"
+    return gettext_noop("it answers with an error")
 
 
 _shared: Final = PerProcess(Connection)

@@ -13,7 +13,8 @@ from memory.services.health.work import REDIS_REMEDY
 
 NAME: Final = "redis"
 
-WITHOUT: Final = "Limits are counted within each process, and open pages look for changes by themselves."
+WITHOUT: Final = gettext_noop("Limits are counted within each process, and open pages look for changes by themselves.")
+STANDS_STILL: Final = gettext_noop("Background work stands still.")
 
 
 def redis_finding() -> Finding:
@@ -23,5 +24,5 @@ def redis_finding() -> Finding:
         return Finding(NAME, "ok", "Redis answers.")
     # By then it may have answered somebody else.
     reason = known.reason or gettext_noop("it does not answer in time")
-    queued = " Background work stands still." if settings.QUEUE_BROKER == "redis" else ""
+    queued = f" {STANDS_STILL}" if settings.QUEUE_BROKER == "redis" else ""
     return Finding(NAME, "degraded", f"Redis is not used: {reason}. {WITHOUT}{queued}", REDIS_REMEDY)
