@@ -24,6 +24,7 @@ from tests.integration.leaks.encodings import standing_in
 from tests.integration.operations.conftest import make_home
 from tests.integration.operations.installation import Installation, printed_key
 from tests.integration.operations.test_live import heard, reader
+from tests.integration.operations.test_shared_metrics import scraped, total
 from tests.live_server import as_agent
 from tests.redis_server import RedisServer, need_redis
 
@@ -215,8 +216,12 @@ def test_each_process_limits_alone_while_redis_is_away(pair: Pair) -> None:
     assert pair.recall(pair.first) == 200
 
 
-def test_doctor_says_so(pair: Pair) -> None:
+def test_doctor_and_metrics_say_so(pair: Pair) -> None:
+    assert total(scraped(pair.first), "loci_redis_up") == 1
     pair.kill_redis()
+    text = scraped(pair.first)
+    assert "loci_redis_up 0.0" in text
+    assert "\nloci_queue_tasks " not in text
     said = pair.first.run("doctor", "--no-probe").stdout
     assert re.search(r"degraded\s+redis: Redis is not used: it cannot be reached", said), said
     assert "-> Check that Redis runs" in said
