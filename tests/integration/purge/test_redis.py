@@ -23,6 +23,7 @@ from memory.services.purge import registry
 from memory.services.purge.redis_store import RedisTarget
 from memory.services.purge.requests import begin_purge, preview_owner
 from memory.services.purge.runner import purge_is_due, run_purge
+from memory.services.purge.targets import register_targets
 from memory.services.queue_state import queue_state, run_now
 from telemetry.metrics.standing import from_database
 from tests.redis_server import (
@@ -83,6 +84,17 @@ def test_counters_and_calls_of_the_owner_go_and_others_stay(
     assert len(entries()) == 3
     assert not any(str(alice.owner_id).encode() in value for value in redis_in_use.content().values())
     assert len(redis_in_use.content()) == 3
+
+
+@pytest.mark.parametrize("used", [True, False])
+def test_purges_go_over_redis_where_it_is_used(
+    used: bool, redis_in_use: RedisServer, settings: Settings, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    if not used:
+        settings.REDIS = {}
+    monkeypatch.setattr(registry, "_targets", {})
+    register_targets()
+    assert ("redis" in [target.name for target in registry.targets(registry.Phase.STORES)]) is used
 
 
 def test_while_redis_is_away_a_purge_waits(dying_redis_in_use: RedisServer, alice: Actor) -> None:
