@@ -37,6 +37,8 @@ class MemoryConfig(AppConfig):
         browser_sessions.connect()
         _check_live_pages()
         _check_projection()
+        if settings.REDIS:
+            _check_redis()
         _let_watch()
         _say_on_pages()
 
@@ -76,6 +78,18 @@ def _check_projection() -> None:
         return projection_finding()
 
     add_check("neo4j", look, asks_database=True)
+
+
+def _check_redis() -> None:
+    from memory.services.added_checks import add_check
+    from memory.services.findings import Finding
+
+    def look() -> Finding:
+        from memory.services.health.redis import redis_finding
+
+        return redis_finding()
+
+    add_check("redis", look)
 
 
 def _let_watch() -> None:

@@ -215,3 +215,17 @@ class OwnerRequired(LociError):
     """A query over owned data was made outside an owner's scope. This is a programming error."""
 
     code = "owner.required"
+
+
+class RedisUnavailable(LociError):
+    """Redis does not answer. Nothing that is stored is lost; what needs it is done when it is back."""
+
+    code = "redis.unavailable"
+    status = 503
+
+
+class QueueUnavailable(LociError):
+    """The queue of background work does not answer. Nothing was started; what is due is done when it is back."""
+
+    code = "queue.unavailable"
+    status = 503

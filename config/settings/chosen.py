@@ -9,6 +9,7 @@ from config.settings import prices
 from config.settings.env import Environment, SettingError
 from config.settings.logs import logging_configuration
 from config.settings.projection import TEXTS, projection_address, reads_from
+from config.settings.redis import check_broker, redis_parameters
 from config.settings.secrets import kept_secret
 from config.settings.tracing import traces_address
 from runtime import paths
@@ -206,6 +207,40 @@ DATABASE_JOB_STATEMENT_TIMEOUT = env.number(
 )
 DATABASE_ROUTERS = ["config.routers.SchemaRouter", "config.routers.ReadingRouter"]
 DEFAULT_AUTO_FIELD = "django.db.models.BigAutoField"
+
+env.section("Redis")
+_redis_url = env.string(
+    "REDIS_URL",
+    meaning="Redis that all processes share: redis://host:6379/0, rediss://… with TLS, or unix:///path/of/the/socket. "
+    "Set, limits of requests, failed logins and wrong keys are counted there, and open pages hear of changes through "
+    "it. Needs the package of requirements/redis.txt. Without it PostgreSQL and the processes themselves do that.",
+    secret=True,
+)
+REDIS = redis_parameters(
+    _redis_url,
+    password=env.string("REDIS_PASSWORD", meaning="Password of Redis, where REDIS_URL has none.", secret=True),
+    ca_file=env.string(
+        "REDIS_CA_FILE",
+        meaning="File of certificates in PEM that Redis is trusted by, with rediss://. Left out: those of the system.",
+    ),
+    timeout=env.number(
+        "REDIS_TIMEOUT",
+        1.0,
+        meaning="Seconds that Redis may take to connect and to answer, before Loci goes on without it.",
+        minimum=0.05,
+        maximum=30,
+    ),
+)
+QUEUE_BROKER = check_broker(
+    env.choice(
+        "QUEUE_BROKER",
+        "orm",
+        ("orm", "redis"),
+        meaning="Where the calls of workers wait: `orm` is a table of PostgreSQL, `redis` a list in Redis. What is to "
+        "be done stands in PostgreSQL in any case.",
+    ),
+    url=_redis_url,
+)
 
 env.section("Embedding")
 EMBEDDING_PROVIDER = env.choice(

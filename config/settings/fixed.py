@@ -50,7 +50,9 @@ MIDDLEWARE = [
 
 ROOT_URLCONF = "config.urls"
 ASGI_APPLICATION = "config.asgi.application"
-CHANNEL_LAYERS = {"default": {"BACKEND": "memory.live.layer.NotifyLayer"}}
+CHANNEL_LAYERS = {
+    "default": {"BACKEND": "memory.live.redis_layer.RedisLayer" if _chosen.REDIS else "memory.live.layer.NotifyLayer"}
+}
 TEMPLATES = [
     {
         "BACKEND": "django.template.backends.django.DjangoTemplates",
@@ -93,7 +95,7 @@ AXES_HANDLER = "axes.handlers.cache.AxesCacheHandler"
 AXES_CACHE = "logins"
 AXES_VERBOSE = False
 SILENCED_SYSTEM_CHECKS = [
-    # It would count in a cache that all web processes share; there is one web process.
+    # It would count in a cache that all web processes share. Without Redis there is one web process; with it, they do.
     "axes.W001",
     # Other hosts of the operator's domain are not ours to bind to HTTPS, nor is the domain for browsers' own lists.
     "security.W005",
@@ -149,20 +151,14 @@ WHITENOISE_USE_FINDERS = True
 WHITENOISE_AUTOREFRESH = False
 
 # Caches stay in the process. Django's cache tables hold pickles, and whoever may write a table must not run code.
+# Counts of failed logins and wrong keys are shared where there is Redis: a limit counts for all processes together.
+_COUNTS = "memory.redis.counts.RedisCounts" if _chosen.REDIS else "django.core.cache.backends.locmem.LocMemCache"
 CACHES = {
     "default": {"BACKEND": "django.core.cache.backends.locmem.LocMemCache", "OPTIONS": {"MAX_ENTRIES": 50_000}},
     # Of its own, so that nothing else can push out the count of a name's failed logins.
-    "logins": {
-        "BACKEND": "django.core.cache.backends.locmem.LocMemCache",
-        "LOCATION": "logins",
-        "OPTIONS": {"MAX_ENTRIES": 200_000},
-    },
+    "logins": {"BACKEND": _COUNTS, "LOCATION": "logins", "OPTIONS": {"MAX_ENTRIES": 200_000}},
     # Likewise: counts of wrong agent keys by address, and digests of right ones.
-    "agent_keys": {
-        "BACKEND": "django.core.cache.backends.locmem.LocMemCache",
-        "LOCATION": "agent_keys",
-        "OPTIONS": {"MAX_ENTRIES": 100_000},
-    },
+    "agent_keys": {"BACKEND": _COUNTS, "LOCATION": "agent_keys", "OPTIONS": {"MAX_ENTRIES": 100_000}},
 }
 
 # Jobs. The time-out is below the retry, or a long job would run twice; failures are acknowledged, since
@@ -170,7 +166,8 @@ CACHES = {
 Q_CLUSTER = {
     "name": "loci",
     "label": "Jobs",
-    "orm": "default",
+    # The broker: a class of ours over the queue's own for Redis, else its table.
+    **({"broker_class": "memory.redis.broker.RedisBroker"} if _chosen.QUEUE_BROKER == "redis" else {"orm": "default"}),
     "workers": _chosen.LOCI_WORKERS,
     "timeout": 600,
     "retry": 900,

@@ -49,7 +49,7 @@ def dashboard(actor: Actor, *, everything: bool) -> dict[str, Any]:
         "state_word": label(state),
         "findings": [_finding(found) for found in findings if everything or found.status != "ok"],
         "queue": [
-            (_("waiting"), whole(queue.waiting)),
+            (_("waiting"), "–" if queue.waiting is None else whole(queue.waiting)),
             (_("oldest"), columns.when(queue.oldest)),
             (_("failed within a day"), whole(queue.failed)),
             (_("a worker was last seen"), columns.when(queue.worker_seen)),

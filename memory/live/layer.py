@@ -1,8 +1,10 @@
-"""A channel layer over PostgreSQL's LISTEN and NOTIFY, without a table: what travels is small, and nothing is kept.
+"""The channel layer, whatever notices travel by: what travels is small, and nothing is kept.
 
 Each process that has channels listens on one connection of its own. Whatever goes to a group, or to a channel of
 another process, travels as a notice; channels without `!` in their names stay in the process. What cannot be delivered
 is not kept: instead the receivers get a message that says so, and look for themselves what there is now.
+
+`NotifyLayer` sends notices over PostgreSQL's LISTEN and NOTIFY; `redis_layer.py` has the one over Redis.
 """
 
 from __future__ import annotations
@@ -11,9 +13,10 @@ import asyncio
 import logging
 import random
 import time
-from collections.abc import Mapping
+from collections.abc import AsyncGenerator, AsyncIterator, Mapping
+from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from copy import deepcopy
-from typing import Any, Final
+from typing import Any, ClassVar, Final, Protocol
 from uuid import uuid4
 
 import psycopg
@@ -21,15 +24,15 @@ from asgiref.sync import sync_to_async
 from channels.exceptions import ChannelFull
 from channels.layers import BaseChannelLayer
 from django.db import Error as DatabaseFailure
+from django.utils.translation import gettext_noop
 
 from memory.live.inbox import Inbox, Message
 from memory.live.listening import listening_parameters
-from memory.live.notices import WIRE, notify_once, read, written
+from memory.live.notices import AGAIN, EVERY_GROUP, WIRE, notify_once, read, written
 
 logger = logging.getLogger(__name__)
 
-AGAIN: Final = "live.again"
-"""The type of the message that channels in groups get when others may have been lost."""
+__all__ = ["AGAIN", "NotifyLayer", "TravellingLayer", "Wire"]
 
 CAPACITY: Final = 100
 EXPIRY_SECONDS: Final = 60
@@ -42,10 +45,27 @@ PROBE_PATIENCE: Final = 10.0
 JOIN_PATIENCE: Final = 5.0
 
 
-class NotifyLayer(BaseChannelLayer):  # type: ignore[misc]
-    """The channel layer; it belongs to the event loop that first receives with it, and other threads may send."""
+class Wire(Protocol):
+    """A connection on which notices are heard."""
+
+    def some(self) -> AsyncGenerator[str, None]:
+        """Wait for a notice, and give it with all that came together with it."""
+
+    def until_silent(self, seconds: float) -> AsyncGenerator[str, None]:
+        """Give notices until none has come for some seconds."""
+
+
+class TravellingLayer(BaseChannelLayer):  # type: ignore[misc]
+    """What all our layers share; one belongs to the event loop that first receives with it, and other threads may send.
+
+    A layer says how a notice is sent (`_travel`) and where notices are heard (`_wire`).
+    """
 
     extensions: Final = ["groups", "flush"]
+    failures: ClassVar[tuple[type[Exception], ...]] = (OSError, TimeoutError)
+    """What may happen to a connection on which notices are heard."""
+    remedy: ClassVar[str] = ""
+    """What an operator is told where notices are not heard."""
 
     def __init__(
         self, *, expiry: float = EXPIRY_SECONDS, capacity: int = CAPACITY, channel_capacity: Any = None
@@ -111,10 +131,17 @@ class NotifyLayer(BaseChannelLayer):  # type: ignore[misc]
         self.require_valid_group_name(group)
         await self._travel(written("g", group, message))
 
-    @staticmethod
-    async def _travel(payload: str) -> None:
-        # From synchronous code this runs in the caller's own thread, and so on its connection and in its transaction.
-        await sync_to_async(notify_once)(payload)
+    async def _travel(self, payload: str) -> None:
+        """Send a notice on its way; from within a transaction, when that commits."""
+        raise NotImplementedError
+
+    async def _travel_now(self, payload: str) -> None:
+        """Send a notice the same way, and fail where that cannot be done."""
+        await self._travel(payload)
+
+    def _wire(self) -> AbstractAsyncContextManager[Wire]:
+        """Open a connection on which notices are heard."""
+        raise NotImplementedError
 
     # Receiving
 
@@ -233,23 +260,24 @@ class NotifyLayer(BaseChannelLayer):  # type: ignore[misc]
             message = {"type": AGAIN}
         inbox.put(dict(message), self.expiry)
 
+    def _put_in_every_group(self, message: Mapping[str, Any]) -> None:
+        for channel in {one for members in self._groups.values() for one in members}:
+            self._put_in_group(channel, message)
+
     # Listening
 
     async def _listen(self) -> None:
         delay = FIRST_DELAY
         while True:
             try:
-                parameters = listening_parameters()
-                async with await psycopg.AsyncConnection.connect(**parameters) as listening:
-                    await listening.execute(f"LISTEN {WIRE}")
-                    await self._probe(listening)
+                async with self._wire() as wire:
+                    await self._probe(wire)
                     delay = FIRST_DELAY
                     self._heard.set()
                     # Whoever joined before may have missed something.
-                    for channel in {one for members in self._groups.values() for one in members}:
-                        self._put_in_group(channel, {"type": AGAIN})
-                    await self._hear(listening)
-            except (psycopg.Error, DatabaseFailure, OSError, TimeoutError) as error:
+                    self._put_in_every_group({"type": AGAIN})
+                    await self._hear(wire)
+            except self.failures as error:
                 # Without its message, which may name a host and a user.
                 logger.warning("notices of changes are not heard: %s; trying again", type(error).__name__)
             finally:
@@ -257,13 +285,13 @@ class NotifyLayer(BaseChannelLayer):  # type: ignore[misc]
             await asyncio.sleep(delay * random.uniform(0.5, 1.0))  # noqa: S311  (spreads load, keeps no secret)
             delay = min(delay * 2, LONGEST_DELAY)
 
-    async def _hear(self, listening: psycopg.AsyncConnection[Any]) -> None:
+    async def _hear(self, wire: Wire) -> None:
         while True:
-            async for notice in listening.notifies(timeout=PROBE_SECONDS):
-                self._deliver(notice.payload)
-            await self._probe(listening)
+            async for payload in wire.until_silent(PROBE_SECONDS):
+                self._deliver(payload)
+            await self._probe(wire)
 
-    async def _probe(self, listening: psycopg.AsyncConnection[Any]) -> None:
+    async def _probe(self, wire: Wire) -> None:
         """Send a notice on the way that all take, and wait until it is heard; a pooler may keep notices to itself.
 
         Raises:
@@ -272,13 +300,13 @@ class NotifyLayer(BaseChannelLayer):  # type: ignore[misc]
         probe = written("c", f"probe.{self._process}!{uuid4().hex}", {"type": "live.probe"})
         is_heard = False
         async with asyncio.timeout(PROBE_PATIENCE):
-            await self._travel(probe)
+            await self._travel_now(probe)
             while not is_heard:
-                async for notice in listening.notifies(stop_after=1):
-                    if notice.payload == probe:
+                async for payload in wire.some():
+                    if payload == probe:
                         is_heard = True
                     else:
-                        self._deliver(notice.payload)
+                        self._deliver(payload)
 
     def _deliver(self, payload: str) -> None:
         found = read(payload)
@@ -286,8 +314,42 @@ class NotifyLayer(BaseChannelLayer):  # type: ignore[misc]
             logger.warning("a notice that is none of ours was passed over")
             return
         to, name, message = found
-        if to == "g":
+        if to == "g" and name == EVERY_GROUP:
+            self._put_in_every_group(message)
+        elif to == "g":
             for channel in tuple(self._groups.get(name, ())):
                 self._put_in_group(channel, message)
         elif self._is_ours(name):
             self._put_or_say(name, message)
+
+
+class NotifyLayer(TravellingLayer):
+    """The layer over PostgreSQL's notices."""
+
+    failures = (psycopg.Error, DatabaseFailure, OSError, TimeoutError)
+    remedy = gettext_noop("Check that DATABASE_URL, or LIVE_DATABASE_URL, leads past a pooler.")
+
+    async def _travel(self, payload: str) -> None:
+        # From synchronous code this runs in the caller's own thread, and so on its connection and in its transaction.
+        await sync_to_async(notify_once)(payload)
+
+    @asynccontextmanager
+    async def _wire(self) -> AsyncIterator[Wire]:
+        async with await psycopg.AsyncConnection.connect(**listening_parameters()) as listening:
+            await listening.execute(f"LISTEN {WIRE}")
+            yield _Notices(listening)
+
+
+class _Notices:
+    """The notices of one connection."""
+
+    def __init__(self, listening: psycopg.AsyncConnection[Any]) -> None:
+        self._listening = listening
+
+    async def some(self) -> AsyncGenerator[str, None]:
+        async for notice in self._listening.notifies(stop_after=1):
+            yield notice.payload
+
+    async def until_silent(self, seconds: float) -> AsyncGenerator[str, None]:
+        async for notice in self._listening.notifies(timeout=seconds):
+            yield notice.payload

@@ -1,4 +1,4 @@
-"""Notices through PostgreSQL: what they look like on the wire, and how synchronous code sends one.
+"""Notices: what they look like on the wire, and how synchronous code sends one, through PostgreSQL or through Redis.
 
 A notice sent within a transaction travels when that commits, and never when it is rolled back.
 """
@@ -12,6 +12,7 @@ from collections.abc import Mapping
 from typing import Any, Final
 from uuid import UUID
 
+from django.conf import settings
 from django.db import close_old_connections, connection
 
 from memory.crypto.signing import signer
@@ -23,6 +24,12 @@ WIRE: Final = "loci_live"
 MOST_BYTES: Final = 7_900
 LARGEST_VERSION: Final = 2**63 - 1
 CHANGE: Final = "live.change"
+
+AGAIN: Final = "live.again"
+"""The type of the message that channels in groups get when others may have been lost."""
+
+EVERY_GROUP: Final = "*"
+"""In place of a group's name, which never looks like this: all of them."""
 
 _SORT: Final = re.compile(r"[a-z][a-z_.]{0,31}")
 _ID: Final = re.compile(r"[0-9A-Za-z-]{0,36}")
@@ -92,4 +99,10 @@ def announce(owner_id: UUID, sort: str, object_id: str, version: int) -> None:
     if not _SORT.fullmatch(sort) or not _ID.fullmatch(object_id) or not 0 <= version <= LARGEST_VERSION:
         raise ValueError("A notice names a sort, an id and a version, and nothing else.")
     change = {"type": CHANGE, "sort": sort, "id": object_id, "version": version}
-    notify(written("g", group_of(owner_id), change))
+    payload = written("g", group_of(owner_id), change)
+    if settings.REDIS:
+        from memory.live.publishing import publish_on_commit
+
+        publish_on_commit(payload)
+    else:
+        notify(payload)

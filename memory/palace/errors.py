@@ -35,6 +35,7 @@ ADVICE: Final = {
     "date.invalid": _("Choose a day with the field, or write it as year, month and day: 2026-01-31."),
     "query.too_long": _("Ask with a few words or one sentence."),
     "budget.exceeded": _("Raise the budget under Telemetry, Costs, or wait until its day or month is over."),
+    "queue.unavailable": _("Try again once the check of Redis is well; `manage.py doctor` says what is wrong with it."),
     "embedder.unavailable": _("Nothing is lost. Try again in a moment, or search by words."),
 }
 NOT_FOUND_ADVICE: Final = _("It may have been forgotten, or the address is not complete. Search for it by its words.")

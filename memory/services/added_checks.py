@@ -29,8 +29,8 @@ def add_check(name: str, look: Callable[[], Finding], *, asks_database: bool = F
 
     Args:
         name: a word or two, which operators see; that of the findings, too.
-        look: tells what is so within a few milliseconds: it asks no server but the database, opens no text, and says
-            nothing secret or personal. It fails only when requests cannot be served.
+        look: tells what is so within a few milliseconds: it asks no server but the database, and Redis where that is
+            used, opens no text, and says nothing secret or personal. It fails only when requests cannot be served.
         asks_database: whether it is passed over while the database does not answer.
     """
     _checks[:] = [one for one in _checks if one.name != name]

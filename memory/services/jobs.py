@@ -106,7 +106,11 @@ def ensure_schedules() -> None:
 
 
 def call_worker(task: str = RUN_DUE_WORK) -> str:
-    """Ask the workers to look for due work now, as part of the request under way; gives the id of the queued task."""
+    """Ask the workers to look for due work now, as part of the request under way; gives the id of the queued task.
+
+    Raises:
+        QueueUnavailable: the queue is in Redis, and that does not answer. What is due stays due.
+    """
     request = current_request_id()
     return str(async_task(task, **({"request_id": request} if request else {})))
 
@@ -148,7 +152,11 @@ class Waker:
         self._task = ""
 
     def look(self) -> bool:
-        """Call the workers when work is due and no call is under way; tell whether they were called."""
+        """Call the workers when work is due and no call is under way; tell whether they were called.
+
+        Raises:
+            QueueUnavailable: they cannot be called now.
+        """
         if not self._is_due() or self._under_way():
             return False
         self._task, self._called_at = call_worker(self._calls_for), now()

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from typing import Final
 
+from django.conf import settings
 from django.db import connection
 from django_q.models import Failure, OrmQ, Schedule, Task
 
-from memory.errors import NotFound
+from memory.errors import NotFound, RedisUnavailable
 from memory.services.clock import now
 from memory.services.jobs import OURS, SIGNS_OF_LIFE, call_worker, plans
 
@@ -41,16 +42,19 @@ class FailedJob:
 
 @dataclass(frozen=True, slots=True)
 class QueueState:
-    """How the queue stands: tasks that wait, since when, failures of a day, and when a worker was last heard of."""
+    """How the queue stands: tasks that wait, since when, failures of a day, and when a worker was last heard of.
 
-    waiting: int
+    `waiting` is None where the queue is in Redis, and that does not answer.
+    """
+
+    waiting: int | None
     oldest: datetime | None
     failed: int
     worker_seen: datetime | None
 
 
 def queue_state() -> QueueState:
-    """Tell how the queue stands, with one statement."""
+    """Tell how the queue stands, with one statement, and two questions to Redis where the queue is there."""
     moment = now()
     with connection.cursor() as cursor:
         cursor.execute(
@@ -60,7 +64,16 @@ def queue_state() -> QueueState:
                 (SELECT max(stopped) FROM {Task._meta.db_table} WHERE success AND func = ANY(%(tasks)s))""",
             {"now": moment, "day": moment - A_DAY, "tasks": list(SIGNS_OF_LIFE)},
         )
-        return QueueState(*cursor.fetchone())
+        state = QueueState(*cursor.fetchone())
+    if settings.QUEUE_BROKER != "redis":
+        return state
+    from memory.redis.waiting import waiting_calls
+
+    try:
+        waiting, oldest = waiting_calls()
+    except RedisUnavailable:
+        return replace(state, waiting=None, oldest=None)
+    return replace(state, waiting=waiting, oldest=oldest)
 
 
 def schedules() -> list[Planned]:
@@ -90,6 +103,7 @@ def run_now(*, task: str) -> str:
 
     Raises:
         NotFound: `job.unknown`, nothing of this name is planned.
+        QueueUnavailable: the queue is in Redis, and that does not answer.
     """
     if task not in {plan.task for plan in plans()}:
         raise NotFound("Nothing of this name is planned. Nothing was started.", code="job.unknown")

@@ -95,6 +95,10 @@ PROVIDER_UP = _gauge(
     "else 0.",
     "kind",
 )
+REDIS_UP = _gauge(
+    "loci_redis_up",
+    "1 while Redis answers the web process, else 0: limits are counted in each process then. Only with REDIS_URL.",
+)
 
 _group = "Requests"
 HTTP_REQUESTS = _counter(
@@ -197,7 +201,10 @@ WORKER_SEEN = _gauge(
     "loci_worker_last_seen_timestamp_seconds",
     "When a worker last finished looking for due work or consolidation, on any machine.",
 )
-QUEUE_TASKS = _gauge("loci_queue_tasks", "Tasks in the queue, those under way included.")
+QUEUE_TASKS = _gauge(
+    "loci_queue_tasks",
+    "Tasks in the queue, those under way included; with the queue in Redis those that wait, while it answers.",
+)
 QUEUE_LAG = _gauge("loci_queue_lag_seconds", "How long the oldest task that nobody has taken has been waiting.")
 DUE_WORK = _gauge("loci_due_work", "Owners whose work of a kind is due now.", "kind")
 DUE_SECONDS = _gauge("loci_due_work_oldest_seconds", "How long the oldest due work of a kind has been due.", "kind")

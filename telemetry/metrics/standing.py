@@ -15,7 +15,7 @@ from django.conf import settings
 
 from memory.services.clock import now
 from memory.services.direct_connections import driver_parameters
-from memory.services.health.work import Work, waiting_work
+from memory.services.health.work import Work, waiting_work, with_queue
 from memory.services.projection.standing import Standing, standing
 from telemetry.metrics import definitions as metrics
 from telemetry.metrics.definitions import Definition
@@ -64,12 +64,8 @@ def _read() -> Values:
         whole = cursor.execute(WHOLE).fetchone()
         assert whole is not None
         owners, tasks, size = whole
-        found: Values = {
-            metrics.OWNERS: [((), float(owners))],
-            metrics.QUEUE_TASKS: [((), float(tasks))],
-            metrics.DATABASE_SIZE: [((), float(size))],
-            **_worked_on(waiting_work(cursor)),
-        }
+        found: Values = {metrics.OWNERS: [((), float(owners))], metrics.DATABASE_SIZE: [((), float(size))]}
+        work = waiting_work(cursor)
         due = cursor.execute(DUE).fetchall()
         found[metrics.DUE_WORK] = [((job,), float(count)) for job, count, _ in due]
         found[metrics.DUE_SECONDS] = [((job,), float(seconds)) for job, _, seconds in due]
@@ -78,7 +74,8 @@ def _read() -> Values:
             found[definition] = [((state,), float(rows.get(state, 0))) for state in states]
         if settings.NEO4J_URI:
             found.update(_projected(standing(cursor)))
-        return found
+    # Not in the transaction, since the queue may be elsewhere.
+    return {**found, **_worked_on(with_queue(work), tasks)}
 
 
 def _projected(told: Standing) -> Values:
@@ -90,11 +87,13 @@ def _projected(told: Standing) -> Values:
     }
 
 
-def _worked_on(work: Work) -> Values:
+def _worked_on(work: Work, in_table: int) -> Values:
     """Give what the checks `worker` and `queue` of health go by, so that an alert and a check tell the same."""
     waited = (now() - work.oldest_task).total_seconds() if work.oldest_task is not None else 0.0
+    tasks = in_table if settings.QUEUE_BROKER == "orm" else work.tasks
     return {
-        metrics.QUEUE_LAG: [((), max(0.0, waited))],
+        metrics.QUEUE_TASKS: [((), float(tasks))] if work.queue_answers else [],
+        metrics.QUEUE_LAG: [((), max(0.0, waited))] if work.queue_answers else [],
         metrics.WORKER_SEEN: [((), work.last_run.timestamp())] if work.last_run is not None else [],
     }
 
@@ -117,7 +116,7 @@ def from_health() -> Values:
 
 def from_process() -> Values:
     """Read what this process knows of its connections, its providers and its disk."""
-    return {**_pool(), **_disk(), metrics.PROVIDER_UP: _providers()}
+    return {**_pool(), **_disk(), **_redis(), metrics.PROVIDER_UP: _providers()}
 
 
 def _pool() -> Values:
@@ -141,6 +140,14 @@ def _disk() -> Values:
         return {metrics.DISK_FREE: [((), float(shutil.disk_usage(settings.DATA_DIRECTORY).free))]}
     except OSError:
         return {}
+
+
+def _redis() -> Values:
+    if not settings.REDIS:
+        return {}
+    from memory.redis.connection import connection
+
+    return {metrics.REDIS_UP: [((), float(connection().answers()))]}
 
 
 def _providers() -> list[Value]:

@@ -33,7 +33,7 @@ def jobs(request: HttpRequest, actor: Any) -> HttpResponse:
     queue = queue_state()
     context = {
         "queue": [
-            (_("waiting"), whole(queue.waiting)),
+            (_("waiting"), "–" if queue.waiting is None else whole(queue.waiting)),
             (_("oldest"), columns.when(queue.oldest)),
             (_("failed within a day"), whole(queue.failed)),
             (_("a worker was last seen"), columns.when(queue.worker_seen)),

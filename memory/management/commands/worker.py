@@ -12,6 +12,7 @@ from typing import Any, Final
 from django.core.management.base import BaseCommand, CommandError
 from django.db import DatabaseError, close_old_connections, connections
 
+from memory.errors import QueueUnavailable
 from memory.services.jobs import (
     CONSOLIDATE_DUE,
     RUN_PURGES,
@@ -101,6 +102,9 @@ def _keep_waking(cluster: Any, stopping: list[int]) -> None:
                 waker.look()
         except DatabaseError as error:
             logger.warning("the database does not answer (%s), trying again", type(error).__name__)
+            pause = PAUSE
+        except QueueUnavailable:
+            # What is due is looked for again; that Redis is away was said when it was noticed.
             pause = PAUSE
         _rest(pause, stopping)
     connections.close_all()

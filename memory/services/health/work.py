@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from typing import Any, Final, Protocol
 
 from django.conf import settings
 from django.db import connection
 
+from memory.errors import RedisUnavailable
 from memory.models import DueWork, SpaceState
 from memory.services.clock import now
 from memory.services.findings import Finding
@@ -22,6 +23,8 @@ LATE: Final = timedelta(minutes=15)
 RUNS_LATE: Final = timedelta(minutes=30)
 # A task waits while every worker is busy, which a long one may be for ten minutes.
 TASKS_LATE: Final = timedelta(minutes=15)
+
+REDIS_REMEDY: Final = "Check that Redis runs and that REDIS_URL and REDIS_PASSWORD are right."
 
 WORK_SQL: Final = """
     SELECT (SELECT count(*) FROM memory_duework WHERE job = %(vectors)s),
@@ -42,7 +45,8 @@ class Work:
     """What waits in the whole installation.
 
     `oldest_due`, `oldest_run_due` and `oldest_task` are moments since when something waits; a task that a worker holds
-    does not wait. `space` is provider, model and width of the vectors that are used.
+    does not wait. `space` is provider, model and width of the vectors that are used. `queue_answers` is False where the
+    queue is elsewhere and cannot be asked.
     """
 
     owners_waiting_for_vectors: int
@@ -55,6 +59,7 @@ class Work:
     oldest_task: datetime | None
     space: Sequence[str] | None
     owners: bool
+    queue_answers: bool = True
 
 
 class Cursor(Protocol):
@@ -71,11 +76,13 @@ def waiting_work(cursor: Cursor | None = None) -> Work:
     """Ask what waits, with one query.
 
     Args:
-        cursor: where to ask; the application's own connection when left out.
+        cursor: where to ask, without what waits in Redis, which `with_queue` adds; the application's own connection
+            when left out.
     """
     if cursor is None:
         with connection.cursor() as own:
-            return waiting_work(own)
+            work = waiting_work(own)
+        return with_queue(work)
     cursor.execute(
         WORK_SQL,
         {
@@ -89,6 +96,19 @@ def waiting_work(cursor: Cursor | None = None) -> Work:
         },
     )
     return Work(*cursor.fetchone())
+
+
+def with_queue(work: Work) -> Work:
+    """Add what waits in Redis, where the queue is there; not to be called in a transaction."""
+    if settings.QUEUE_BROKER != "redis":
+        return work
+    from memory.redis.waiting import waiting_calls
+
+    try:
+        tasks, oldest = waiting_calls()
+    except RedisUnavailable:
+        return replace(work, tasks=0, oldest_task=None, queue_answers=False)
+    return replace(work, tasks=tasks, oldest_task=oldest)
 
 
 def work_findings(work: Work) -> list[Finding]:
@@ -125,6 +145,9 @@ def _worker(work: Work) -> Finding:
 
 def _queue(work: Work) -> Finding:
     name, moment = "queue", now()
+    if not work.queue_answers:
+        detail = "The queue in Redis does not answer: background work stands still, and what is due is done later."
+        return Finding(name, "degraded", detail, REDIS_REMEDY)
     if work.oldest_task is not None and moment - work.oldest_task > TASKS_LATE:
         minutes = int((moment - work.oldest_task).total_seconds() // 60)
         detail = f"{_tasks(work)}, the oldest for {minutes} minutes."

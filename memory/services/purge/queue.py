@@ -60,7 +60,6 @@ class QueueTarget:
 
 
 def _naming(table: str, ids: Sequence[UUID]) -> Iterator[Any]:
-    forms = [form for one in ids for form in _forms(one)]
     chosen = ", ".join(COLUMNS[table])
     with connection.cursor() as cursor:
         cursor.execute(f'SELECT id FROM "{table}" ORDER BY id')
@@ -69,8 +68,14 @@ def _naming(table: str, ids: Sequence[UUID]) -> Iterator[Any]:
             part = every[start : start + CHUNK]
             cursor.execute(f'SELECT id, {chosen} FROM "{table}" WHERE id = ANY(%s)', [part])
             for key, *values in cursor.fetchall():
-                if any(form in packed for value in values if value for packed in _unpacked(value) for form in forms):
+                if any(names_one(value, ids) for value in values if value):
                     yield key
+
+
+def names_one(value: str, ids: Sequence[UUID]) -> bool:
+    """Tell whether a package of the queue, or a value beside it, holds one of some ids in whatever form."""
+    forms = [form for one in ids for form in _forms(one)]
+    return any(form in packed for packed in _unpacked(value) for form in forms)
 
 
 def _forms(one: UUID) -> tuple[bytes, ...]:

@@ -8,6 +8,8 @@ from __future__ import annotations
 
 from typing import Final
 
+from django.conf import settings
+
 from memory.consolidation.resolution.names import taken_apart
 from memory.crypto.keyring import keyring
 from memory.graph.adjacency import adjacencies
@@ -153,6 +155,10 @@ def register_targets() -> None:
     register(QueueTarget(), phase=Phase.STORES)
     register(Neo4jTarget(), phase=Phase.STORES)
     register(CachesTarget(), phase=Phase.STORES)
+    if settings.REDIS:
+        from memory.services.purge.redis_store import RedisTarget
+
+        register(RedisTarget(), phase=Phase.STORES)
     for table in TABLES:
         register(table, phase=Phase.ROWS)
     add_agent_part(rows_of_agent("files", AgentFile))

@@ -1,4 +1,7 @@
-"""What the specification of channel layers asks for, of the layer of Channels in memory and of ours over PostgreSQL."""
+"""What the specification of channel layers asks for, of the layer of Channels in memory and of ours.
+
+Ours are the one over PostgreSQL and the one over Redis.
+"""
 
 from __future__ import annotations
 
@@ -18,16 +21,19 @@ from django.db import connections, transaction
 from memory.live import layer as layer_module
 from memory.live.layer import AGAIN, NotifyLayer
 from memory.live.notices import WIRE, written
+from memory.live.redis_layer import RedisLayer
 from runtime.postgres.cluster import Cluster
 from tests.live_server import own_server
+from tests.redis_server import redis_in_use, shared_redis
 
-__all__ = ["own_server"]
+__all__ = ["own_server", "redis_in_use", "shared_redis"]
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
 # An end to waiting, not a measurement.
 PATIENCE = 20.0
-LAYERS: dict[str, Callable[..., Any]] = {"in memory": InMemoryChannelLayer, "postgresql": NotifyLayer}
+OURS: dict[str, Callable[..., Any]] = {"postgresql": NotifyLayer, "redis": RedisLayer}
+LAYERS: dict[str, Callable[..., Any]] = {"in memory": InMemoryChannelLayer, **OURS}
 NESTED = {
     "type": "test.message",
     "n": 1,
@@ -41,7 +47,16 @@ NESTED = {
 
 @pytest.fixture(params=LAYERS)
 def make_layer(request: pytest.FixtureRequest) -> Callable[..., Any]:
+    if request.param == "redis":
+        request.getfixturevalue("redis_in_use")
     return LAYERS[request.param]
+
+
+@pytest.fixture(params=OURS)
+def make_ours(request: pytest.FixtureRequest) -> Callable[..., Any]:
+    if request.param == "redis":
+        request.getfixturevalue("redis_in_use")
+    return OURS[request.param]
 
 
 def run(test: Callable[[Any], Awaitable[None]], layer: Any) -> None:
@@ -265,9 +280,9 @@ def test_flush_forgets_everything(make_layer: Callable[..., Any]) -> None:
 
 
 class TestOurs:
-    """What the layer over PostgreSQL does beyond that."""
+    """What our layers do beyond that."""
 
-    def test_what_was_lost_is_said(self) -> None:
+    def test_what_was_lost_is_said(self, make_ours: Callable[..., Any]) -> None:
         async def test(layer: Any) -> None:
             channel = await layer.new_channel()
             await settled(layer, channel)
@@ -279,11 +294,11 @@ class TestOurs:
             await settled(layer, mark)
             assert await received(layer, channel) == {"type": AGAIN}
 
-        run(test, NotifyLayer(capacity=3))
+        run(test, make_ours(capacity=3))
 
-    def test_another_layer_of_the_same_database_hears_groups_and_channels(self) -> None:
+    def test_another_layer_of_the_same_database_hears_groups_and_channels(self, make_ours: Callable[..., Any]) -> None:
         async def test(layer: Any) -> None:
-            other = NotifyLayer()
+            other = make_ours()
             try:
                 channel = await layer.new_channel()
                 await settled(layer, channel)
@@ -295,9 +310,9 @@ class TestOurs:
             finally:
                 await other.close()
 
-        run(test, NotifyLayer())
+        run(test, make_ours())
 
-    def test_synchronous_code_sends_from_any_thread_again_and_again(self) -> None:
+    def test_synchronous_code_sends_from_any_thread_again_and_again(self, make_ours: Callable[..., Any]) -> None:
         async def test(layer: Any) -> None:
             channel = await layer.new_channel()
             await settled(layer, channel)
@@ -316,9 +331,9 @@ class TestOurs:
             for thread in threads:
                 await asyncio.to_thread(thread.join)
 
-        run(test, NotifyLayer())
+        run(test, make_ours())
 
-    def test_what_is_sent_in_a_transaction_travels_when_it_commits(self) -> None:
+    def test_what_is_sent_in_a_transaction_travels_when_it_commits(self, make_ours: Callable[..., Any]) -> None:
         def send(layer: Any, name: str, *, fail: bool) -> None:
             try:
                 with transaction.atomic():
@@ -338,9 +353,9 @@ class TestOurs:
             await asyncio.to_thread(send, layer, "committed", fail=False)
             assert await received(layer, channel) == {"type": "committed"}
 
-        run(test, NotifyLayer())
+        run(test, make_ours())
 
-    def test_nothing_large_and_no_bytes_travel(self) -> None:
+    def test_nothing_large_and_no_bytes_travel(self, make_ours: Callable[..., Any]) -> None:
         async def test(layer: Any) -> None:
             with pytest.raises(ValueError, match="at most 7900 bytes"):
                 await layer.group_send("tea", {"type": "n", "text": "x" * 8000})
@@ -349,9 +364,9 @@ class TestOurs:
             with pytest.raises(ValueError, match="JSON"):
                 await layer.group_send("tea", {"type": "n", "f": float("nan")})
 
-        run(test, NotifyLayer())
+        run(test, make_ours())
 
-    def test_nothing_is_left_of_channels_that_are_gone(self) -> None:
+    def test_nothing_is_left_of_channels_that_are_gone(self, make_ours: Callable[..., Any]) -> None:
         async def test(layer: Any) -> None:
             for _ in range(5):
                 channel = await layer.new_channel()
@@ -364,7 +379,7 @@ class TestOurs:
             assert layer._inboxes == {}
             assert layer._groups == {}
 
-        run(test, NotifyLayer())
+        run(test, make_ours())
 
 
 @pytest.fixture

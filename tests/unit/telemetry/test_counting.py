@@ -34,7 +34,7 @@ UNITS = ("_seconds", "_bytes", "_total", "_info", "_hits")
 COUNTS = {
     "loci_up", "loci_health_check", "loci_owners", "loci_provider_up", "loci_live_sockets", "loci_queue_tasks",
     "loci_due_work", "loci_purges", "loci_turn_events_waiting", "loci_database_connections",
-    "loci_database_pool_connections", "loci_database_pool_waiting",
+    "loci_database_pool_connections", "loci_database_pool_waiting", "loci_redis_up",
 }  # fmt: skip
 
 
