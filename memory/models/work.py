@@ -18,6 +18,7 @@ class DueWork(models.Model):
     REKEY = "rekey"
     CLASSIFY = "classify"
     LAYOUT = "layout"
+    SPACES = "spaces"
 
     owner = models.ForeignKey("memory.Owner", on_delete=models.CASCADE, related_name="+")
     job = models.CharField(max_length=32)

@@ -21,7 +21,10 @@ from memory.services.remember import remember
 from tests.apps import ours
 
 # Tables with an owner_id that stand outside row-level security, each with the reason.
-OUTSIDE = {"memory_duework": "ids and times only; workers read it to find whose work is due"}
+OUTSIDE = {
+    "memory_duework": "ids and times only; workers read it to find whose work is due",
+    "memory_spacefill": "ids, counts and times only; health and operators see how far the whole is",
+}
 # Unique indexes that do not begin with the owner, each with the reason.
 OTHER_UNIQUE = {"agent_key_digest_once": "found by a digest of 256 random bits before the owner is known"}
 
