@@ -15,6 +15,7 @@ from memory.services.job_runs import run_job
 from memory.services.keys import rotation
 from memory.services.purge import runner as purges
 from memory.services.purge.caches import forget_closed_owners
+from memory.services.spaces import filling
 
 
 def run_due_work(request_id: str = "") -> dict[str, int]:
@@ -56,6 +57,11 @@ def run_purges(request_id: str = "") -> int:
 def call_for_missing_tokens(request_id: str = "") -> int:
     """Call for work where token vectors are missing; gives the number of owners."""
     return run_job("call_for_missing_tokens", missing_tokens.call_for_missing_tokens, follows=request_id)
+
+
+def look_after_spaces(request_id: str = "") -> bool:
+    """Let the filling of an embedding space go on where its embedder answers again; tells whether it does."""
+    return run_job("look_after_spaces", filling.look_after_spaces, follows=request_id)
 
 
 def call_for_rotation(request_id: str = "") -> int:

@@ -11,8 +11,8 @@ from django.utils.translation import ngettext
 from memory.errors import LociError
 from memory.palace.numbers import whole
 from memory.palace.sentences import said
-from memory.providers.composition import embedder
 from memory.services.health import embedder_finding
+from memory.services.spaces.in_use import embedder_in_use
 
 SEEN_COOKIE: Final = "loci_embedder_seen"
 MOMENT: Final = 0.3
@@ -49,7 +49,7 @@ def look_at_embedder() -> None:
     Other processes may have found out since how it is, and nobody has to search before it is told here.
     """
     try:
-        model = embedder()
+        model = embedder_in_use()
     except LociError:
         # Its settings cannot work, which the status tells.
         return
@@ -66,7 +66,7 @@ def embedder_status(pending: int) -> EmbedderStatus:
     if found.status == "failing":
         sentence = _("Search by meaning is not set up; I search by words.")
         return EmbedderStatus("failing", sentence, said(found.detail), said(found.remedy), waiting=pending)
-    model = embedder()
+    model = embedder_in_use()
     if model.provider == "none":
         without = ngettext("%(count)s memory has no vector.", "%(count)s memories have no vector.", pending)
         detail = without % {"count": whole(pending)} if pending else ""

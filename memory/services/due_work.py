@@ -1,4 +1,4 @@
-"""Background work that waits for owners: vectors and token vectors, memories to erase or archive, keys to rotate,
+"""Background work that waits for owners: vectors and token vectors, those of another embedder, memories to erase or archive, keys to rotate,
 texts to look at for personal data, pictures of graphs to lay out.
 
 `DueWork` says whose work is due, and each job's own rows say what there is to do. A claim moves the due time on; the
@@ -27,6 +27,7 @@ from memory.services.graph.laying_out import lay_out_owner
 from memory.services.keys.rotation import rekey_owner
 from memory.services.missing_tokens import fill_tokens
 from memory.services.retirement import archive_expired, erase_due
+from memory.services.spaces.filling import fill_spaces
 from memory.services.writing import call_for_work
 
 __all__ = ["JOBS", "add_job", "run_due_work"]
@@ -44,6 +45,7 @@ _OWN: Final[dict[str, Job]] = {
     DueWork.REKEY: rekey_owner,
     DueWork.CLASSIFY: classify_flagged,
     DueWork.LAYOUT: lay_out_owner,
+    DueWork.SPACES: fill_spaces,
 }
 # In this order: what apps have added comes last.
 JOBS: Final[Mapping[str, Job]] = ChainMap(added, _OWN)

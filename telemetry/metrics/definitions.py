@@ -91,9 +91,22 @@ HEALTH_CHECK = _gauge(
 DISK_FREE = _gauge("loci_disk_free_bytes", "Free space where the embedded database lies.")
 PROVIDER_UP = _gauge(
     "loci_provider_up",
-    "1 while the embedder, reranker or language model that is configured answered its last call of the web process, "
+    "1 while the embedder, the second one, the reranker or language model that is configured answered its last call of the web process, "
     "else 0.",
     "kind",
+)
+
+SPACE_FILL = _gauge(
+    "loci_embedding_space_filled_ratio",
+    "Share of the memories that have a vector in the embedding space beside the one in use, by its state (`filling`, "
+    "`standby`); absent where there is none.",
+    "state",
+)
+SPACE_PAUSED = _gauge(
+    "loci_embedding_space_paused",
+    "1 while no vectors are made for the embedding space beside the one in use, since its embedder fails or is not "
+    "configured; absent where there is none.",
+    "state",
 )
 
 _group = "Requests"
