@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from typing import Final
+from uuid import UUID
 
+from django.conf import settings
 from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 
@@ -13,6 +15,7 @@ from memory.palace.numbers import whole
 from memory.palace.sentences import said
 from memory.services.health import embedder_finding
 from memory.services.spaces.in_use import embedder_in_use
+from memory.services.spaces.progress import own_progress, percent
 
 SEEN_COOKIE: Final = "loci_embedder_seen"
 MOMENT: Final = 0.3
@@ -41,6 +44,31 @@ class EmbedderStatus:
     command: str = ""
     waiting: int = 0
     name: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Moving:
+    """How far the move to another embedder is for an owner: what to say, and whole percents."""
+
+    sentence: str
+    percent: int
+
+
+def moving_status(owner_id: UUID) -> Moving | None:
+    """Say how far an owner's memories are in the space that is being filled; None where none is.
+
+    One statement where a second embedder is configured, none otherwise.
+    """
+    if settings.EMBEDDING_SECOND_PROVIDER == "none":
+        return None
+    found = own_progress(owner_id)
+    if found is None:
+        return None
+    done, total = found
+    sentence = _(
+        "%(done)s of %(total)s memories are read by the model that comes next. Search goes on as before meanwhile."
+    )
+    return Moving(sentence % {"done": whole(done), "total": whole(total)}, percent(done, total))
 
 
 def look_at_embedder() -> None:

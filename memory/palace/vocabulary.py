@@ -115,6 +115,7 @@ WORDS: Final = frozenset(
         gettext_noop("deleted"),
         gettext_noop("restored"),
         gettext_noop("filling"),
+        gettext_noop("standby"),
         gettext_noop("active"),
         gettext_noop("retired"),
         # Turns of agents, and budgets.

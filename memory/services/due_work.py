@@ -1,5 +1,5 @@
-"""Background work that waits for owners: vectors and token vectors, those of another embedder, memories to erase or archive, keys to rotate,
-texts to look at for personal data, pictures of graphs to lay out.
+"""Background work that waits for owners: vectors and token vectors, memories to erase or archive, keys to rotate,
+texts to look at for personal data, pictures of graphs to lay out, vectors of an embedder to move to.
 
 `DueWork` says whose work is due, and each job's own rows say what there is to do. A claim moves the due time on; the
 claim's row goes only when the job has finished and nothing was asked for meanwhile, so a killed worker loses nothing.

@@ -91,8 +91,8 @@ HEALTH_CHECK = _gauge(
 DISK_FREE = _gauge("loci_disk_free_bytes", "Free space where the embedded database lies.")
 PROVIDER_UP = _gauge(
     "loci_provider_up",
-    "1 while the embedder, the second one, the reranker or language model that is configured answered its last call of the web process, "
-    "else 0.",
+    "1 while the embedder, the second one, the reranker or language model that is configured answered its last call of "
+    "the web process, else 0.",
     "kind",
 )
 

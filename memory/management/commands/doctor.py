@@ -21,6 +21,7 @@ from memory.services.health import RESTORE_VAULT, health_findings
 from memory.services.key_places import key_findings
 from memory.services.keys.lost_texts import lost_texts_finding
 from memory.services.keys.rotation import rotation_finding
+from memory.services.spaces.in_use import embedder_in_use
 from runtime import bootstrap
 from runtime.errors import RuntimeFault
 from runtime.instance import running_address, running_instance

@@ -23,8 +23,8 @@ from memory.ports.outbound import EMBEDDING, on_behalf_of
 from memory.providers.composition import embedder
 from memory.providers.misconfigured import ProviderMisconfigured
 from memory.services.clock import now
-from memory.services.spaces.in_use import active_space, model_of, required_model
 from memory.services.legible import legible
+from memory.services.spaces.in_use import active_space, model_of, required_model
 from memory.text.vectors import vector_text
 from telemetry.models import BudgetPeriod, RequestVector, TurnEvent
 from telemetry.services.costs.periods import period_of
