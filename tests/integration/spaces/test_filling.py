@@ -315,10 +315,10 @@ def test_storing_costs_no_statement_more_while_a_space_is_filled(alice: Actor, s
             found(alice, query)
         return len(captured)
 
-    alone, asked_alone = statements("One."), asked("Zero.")
+    alone, asked_alone = statements("The kettle sings."), asked("Zero.")
     open_space(tell=quiet)
     work()
-    assert statements("Two.") == alone
+    assert statements("The kettle boils.") == alone
     assert asked("Zero.") == asked_alone
 
 

@@ -1,4 +1,4 @@
-"""From 384 to 768 dimensions while threads store, change, forget and recall: every recall answers and nothing is lost."""
+"""From 384 to 768 dimensions while threads store, change, forget and recall: all recalls answer, nothing is lost."""
 
 from __future__ import annotations
 
