@@ -114,7 +114,10 @@ def waiting_work(cursor: Cursor | None = None) -> Work:
         },
     )
     *rest, beside = cursor.fetchone()
-    return Work(*rest, beside and Beside(*beside[:4], *(int(value) for value in beside[4:])))
+    if beside is not None:
+        *words, done, total = beside
+        beside = Beside(*words, int(done), int(total))
+    return Work(*rest, beside)
 
 
 def work_findings(work: Work) -> list[Finding]:

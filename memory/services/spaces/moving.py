@@ -7,7 +7,8 @@ from __future__ import annotations
 
 from contextlib import suppress
 from dataclasses import dataclass
-from typing import Final
+from datetime import datetime
+from typing import Any, Final
 
 from django.db import connection, transaction
 
@@ -142,7 +143,7 @@ def fill_now(*, tell: Tell) -> EmbeddingSpace:
         call_for_all()
     owners = owners_in_turn()
     for number, owner_id in enumerate(owners):
-        again = now()
+        again: datetime | None = now()
         with suppress(OwnerPurging):
             while again is not None and again <= now():
                 _, again = fill_spaces(owner_id=owner_id, at=now())
@@ -154,7 +155,7 @@ def fill_now(*, tell: Tell) -> EmbeddingSpace:
 
 
 def _opened(model: GuardedEmbedder, dimension: int) -> EmbeddingSpace:
-    key = {"provider": model.provider, "model": model.model, "dimension": dimension}
+    key: dict[str, Any] = {"provider": model.provider, "model": model.model, "dimension": dimension}
     beside = space_beside()
     if beside is not None:
         if (beside.provider, beside.model, beside.dimension) != tuple(key.values()):

@@ -19,9 +19,10 @@ def main() -> None:
 
     django.setup()
     from memory.services.clock import now
+    from memory.services.embedding import embedded_by
     from memory.services.spaces import filling
 
-    embed, batches = filling.embedded_by, []
+    embed, batches = embedded_by, []
 
     def stop(*args: Any, **options: Any) -> Any:
         batches.append(args)
@@ -30,7 +31,7 @@ def main() -> None:
             time.sleep(SECONDS)
         return embed(*args, **options)
 
-    filling.embedded_by = stop
+    filling.embedded_by = stop  # type: ignore[attr-defined]
     filling.fill_spaces(owner_id=UUID(sys.argv[1]), at=now())
 
 

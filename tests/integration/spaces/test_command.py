@@ -17,6 +17,8 @@ from memory.models import DueWork, EmbeddingSpace, MemoryVector, SpaceFill, Spac
 from memory.providers.composition import forget_providers
 from memory.services.actors import Actor
 from memory.services.clock import now
+from memory.services.questions import RecallRequest
+from memory.services.recall import recall
 from memory.services.spaces import moving
 from telemetry.models import RequestVector
 from tests.integration.spaces.looking import (
@@ -187,10 +189,8 @@ class TestRefusals:
 
 
 def recalled_by_words(owner: Actor) -> str:
-    from memory.services.questions import RecallRequest
-    from memory.services.recall import recall
-
-    return recall(actor=owner, request=RecallRequest(query="One.", record=False)).hits[0].memory.text
+    answer = recall(actor=owner, request=RecallRequest(query="One.", record=False))
+    return str(answer.hits[0].memory.text)
 
 
 class TestRetiring:

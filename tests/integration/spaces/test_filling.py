@@ -23,7 +23,7 @@ from memory.services.actors import Actor
 from memory.services.backfill import BATCH
 from memory.services.changes import change_memory
 from memory.services.clock import now
-from memory.services.embedding import embed_texts
+from memory.services.embedding import embed_texts, embedded_by
 from memory.services.health import health_findings
 from memory.services.questions import RecallRequest
 from memory.services.recall import recall
@@ -94,7 +94,7 @@ def test_between_batches_the_worker_rests_by_its_share(
 ) -> None:
     rests: list[float] = []
     settings.EMBEDDING_FILL_SHARE = 0.25
-    monkeypatch.setattr(filling.time, "sleep", rests.append)
+    monkeypatch.setattr("memory.services.spaces.filling.time.sleep", rests.append)
     filling._rest(2.0)
     assert rests == [6.0]
     stored(alice, *(f"Number {number} of many." for number in range(2 * BATCH)))
@@ -279,7 +279,7 @@ def test_who_wrote_before_the_switch_and_commits_after_it_gets_the_vector(
     work()
     monkeypatch.setattr(
         "memory.services.remember.embed_texts",
-        lambda texts, **options: filling.embedded_by(former, texts, owner_id=alice.owner_id),
+        lambda texts, **options: embedded_by(former, texts, owner_id=alice.owner_id),
     )
     (late,) = stored(alice, "Written with the former model.")
     assert late in with_vector(alice, OLD)
