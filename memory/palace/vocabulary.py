@@ -287,6 +287,7 @@ WORDS: Final = frozenset(
         gettext_noop("reranker"),
         gettext_noop("schema"),
         gettext_noop("vectors"),
+        gettext_noop("second space"),
         gettext_noop("worker"),
         # Why a memory is not live, and why something was done.
         gettext_noop("contradicted"),

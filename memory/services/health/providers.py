@@ -37,11 +37,11 @@ def of_embedder(space: Sequence[str | int] | None) -> Finding:
     model = next((one for one in known if space is None or (space[0], space[1]) == (one.provider, one.model)), None)
     if model is None:
         assert space is not None
+        this = f"{known[0].provider}/{known[0].model}"
         return Finding(
             name,
             "degraded",
-            f"The stored vectors belong to {space[0]}/{space[1]}, but {known[0].provider}/{known[0].model} is "
-            "configured: recall works by words.",
+            f"The stored vectors belong to {space[0]}/{space[1]}, but {this} is configured: recall works by words.",
             "Set EMBEDDING_PROVIDER and EMBEDDING_MODEL as they were. To move to the new embedder, name it by "
             "EMBEDDING_SECOND_PROVIDER and EMBEDDING_SECOND_MODEL: python3 manage.py spaces open",
         )
