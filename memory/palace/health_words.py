@@ -29,6 +29,7 @@ NAMES: Final[Mapping[str, StrOrPromise]] = {
     "reranker": lazy("Reranker"),
     "role": lazy("Role"),
     "schema": lazy("Schema"),
+    "second space": lazy("Second embedding space"),
     "turn events": lazy("Turn events"),
     "vectors": lazy("Vectors"),
     "worker": lazy("Worker"),
