@@ -116,8 +116,8 @@ def waiting_work(cursor: Cursor | None = None) -> Work:
     *rest, beside = cursor.fetchone()
     if beside is not None:
         *words, done, total = beside
-        beside = Beside(*words, int(done), int(total))
-    return Work(*rest, beside)
+        beside = Beside(*words, done=int(done), total=int(total))
+    return Work(*rest, beside=beside)
 
 
 def work_findings(work: Work) -> list[Finding]:

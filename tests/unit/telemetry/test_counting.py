@@ -32,9 +32,9 @@ LABELS = {
 UNITS = ("_seconds", "_bytes", "_total", "_info", "_hits", "_ratio")
 # Numbers of things have no unit.
 COUNTS = {
-    "loci_up", "loci_health_check", "loci_owners", "loci_provider_up", "loci_embedding_space_paused", "loci_live_sockets", "loci_queue_tasks",
-    "loci_due_work", "loci_purges", "loci_turn_events_waiting", "loci_database_connections",
-    "loci_database_pool_connections", "loci_database_pool_waiting",
+    "loci_up", "loci_health_check", "loci_owners", "loci_provider_up", "loci_embedding_space_paused",
+    "loci_live_sockets", "loci_queue_tasks", "loci_due_work", "loci_purges", "loci_turn_events_waiting",
+    "loci_database_connections", "loci_database_pool_connections", "loci_database_pool_waiting",
 }  # fmt: skip
 
 
