@@ -113,11 +113,11 @@ def waiting_work(cursor: Cursor | None = None) -> Work:
             "now": now(),
         },
     )
-    *rest, beside = cursor.fetchone()
-    if beside is not None:
-        *words, done, total = beside
-        beside = Beside(*words, done=int(done), total=int(total))
-    return Work(*rest, beside=beside)
+    row = list(cursor.fetchone())
+    if row[-1] is not None:
+        state, provider, model, pause, done, total = row[-1]
+        row[-1] = Beside(state, provider, model, pause, int(done), int(total))
+    return Work(*row)
 
 
 def work_findings(work: Work) -> list[Finding]:
