@@ -16,6 +16,7 @@ from memory.services.keys import rotation
 from memory.services.projection import standing as projections
 from memory.services.purge import runner as purges
 from memory.services.purge.caches import forget_closed_owners
+from memory.services.spaces import filling
 
 
 def run_due_work(request_id: str = "") -> dict[str, int]:
@@ -62,6 +63,11 @@ def call_for_missing_tokens(request_id: str = "") -> int:
 def call_for_projection(request_id: str = "") -> int:
     """Call for work where a projection to Neo4j is missing or behind; gives the number of owners."""
     return run_job("call_for_projection", projections.call_for_projection, follows=request_id)
+
+
+def look_after_spaces(request_id: str = "") -> bool:
+    """Let the filling of an embedding space go on where its embedder answers again; tells whether it does."""
+    return run_job("look_after_spaces", filling.look_after_spaces, follows=request_id)
 
 
 def call_for_rotation(request_id: str = "") -> int:

@@ -65,17 +65,24 @@ def _record_turns() -> None:
 
 
 def _make_vectors() -> None:
-    """Let workers make the vectors of requests that a report has missed."""
+    """Let workers make the vectors of requests that a report has missed, and remove them with their space."""
     from datetime import datetime
 
     from memory.ports.due_jobs import Done, add_job
+    from memory.ports.space_holders import add_holder
 
     def fill(*, owner_id: UUID, at: datetime) -> Done:
         from telemetry.services.coverage.request_vectors import fill_vectors
 
         return fill_vectors(owner_id=owner_id, at=at)
 
+    def forget(space_id: int) -> int:
+        from telemetry.services.coverage.request_vectors import remove_of_space
+
+        return remove_of_space(space_id)
+
     add_job("request_vectors", fill)
+    add_holder("request_vectors", forget)
 
 
 def _observe_recalls() -> None:

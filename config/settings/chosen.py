@@ -276,6 +276,31 @@ EMBEDDING_MODEL_PATH = env.string(
 EMBEDDING_THREADS = env.integer(
     "EMBEDDING_THREADS", 0, meaning="Threads of the local model; 0 lets it choose.", maximum=64
 )
+EMBEDDING_SECOND_PROVIDER = env.choice(
+    "EMBEDDING_SECOND_PROVIDER",
+    "none",
+    ("local", "openai", "ollama", "fastembed", "stub", "none"),
+    meaning="The embedder that this installation is to move to, or has come from: `manage.py spaces` fills its vectors "
+    "beside those in use, and switches. Whichever of the two made the vectors in use is asked.",
+)
+EMBEDDING_SECOND_MODEL = env.string("EMBEDDING_SECOND_MODEL", meaning="Model name of the second embedder.")
+EMBEDDING_SECOND_BASE_URL = env.string(
+    "EMBEDDING_SECOND_BASE_URL", meaning="Address of the second embedder's server, as `EMBEDDING_BASE_URL`."
+)
+EMBEDDING_SECOND_API_KEY = env.string(
+    "EMBEDDING_SECOND_API_KEY", meaning="Key for the second embedding provider.", secret=True
+)
+EMBEDDING_SECOND_MODEL_PATH = env.string(
+    "EMBEDDING_SECOND_MODEL_PATH", meaning="Folder with the second embedder's model files, for `fastembed`."
+)
+EMBEDDING_FILL_SHARE = env.number(
+    "EMBEDDING_FILL_SHARE",
+    0.5,
+    meaning="Share of its time that a worker spends on vectors of the second embedder while it makes them; the rest of "
+    "it is rest, so that searching and storing stay quick.",
+    minimum=0.01,
+    maximum=1.0,
+)
 
 LATE_INTERACTION = env.boolean(
     "LATE_INTERACTION",

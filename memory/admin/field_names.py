@@ -177,6 +177,7 @@ NAMES: Final[Mapping[str, StrOrPromise]] = {
     "path": _("Path"),
     "path_hash": _("Keyed hash of the path"),
     "pattern_hash": _("Keyed hash of the pattern"),
+    "pause": _("Why it is paused"),
     "paused_at": _("Paused"),
     "payload_hash": _("Keyed hash of what is proposed"),
     "period": _("Period"),

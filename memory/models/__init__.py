@@ -36,6 +36,7 @@ from memory.models.index import (
     MemoryVector,
     MentionedTime,
     PendingVector,
+    SpaceFill,
     TokenVectors,
 )
 from memory.models.knowledge import MemoryClaim, Reflection, Skill, SkillDependency, SkillOrigin, SkillState
@@ -146,6 +147,7 @@ __all__ = [
     "SkillDependency",
     "SkillOrigin",
     "SkillState",
+    "SpaceFill",
     "SpaceState",
     "Status",
     "SummaryLevel",

@@ -14,7 +14,11 @@ from memory.models.vocabulary import SpaceState
 
 
 class EmbeddingSpace(models.Model):
-    """The vectors of one model; two widths never meet. Not owned: it names a model and no person."""
+    """The vectors of one model; two widths never meet. Not owned: it names a model and no person.
+
+    At most one is in use and at most one stands beside it: filling, or kept up after a switch. `pause` is the code of
+    why no vectors are made for the one beside it now, blank while they are.
+    """
 
     id = models.AutoField(primary_key=True)
     provider = models.CharField(max_length=32)
@@ -22,12 +26,20 @@ class EmbeddingSpace(models.Model):
     dimension = models.PositiveIntegerField()
     state = models.CharField(max_length=8, choices=SpaceState.choices, default=SpaceState.FILLING)
     created_at = models.DateTimeField(auto_now_add=True)
+    pause = models.CharField(max_length=64, blank=True, default="", db_default="")
+    paused_at = models.DateTimeField(null=True, blank=True)
+    switched_at = models.DateTimeField(null=True, blank=True)
 
     class Meta:
         constraints = [
             models.UniqueConstraint(fields=["provider", "model", "dimension"], name="space_once"),
             models.UniqueConstraint(
                 fields=["state"], condition=models.Q(state=SpaceState.ACTIVE), name="one_active_space"
+            ),
+            models.UniqueConstraint(
+                models.Value(1),
+                condition=models.Q(state__in=[SpaceState.FILLING, SpaceState.STANDBY]),
+                name="one_space_beside",
             ),
         ]
 
@@ -44,6 +56,26 @@ class MemoryVector(OwnedRow):
     scope = models.UUIDField()
     live = models.BooleanField(default=True)
     vec = HalfVectorField()
+
+
+class SpaceFill(models.Model):
+    """How far an owner's vectors in one space are: what a turn of filling has counted.
+
+    Ids, counts and times only, outside row-level security, so that health and operators see the whole. `whole_at` is
+    when nothing was missing for the first time since something was.
+    """
+
+    pk = models.CompositePrimaryKey("owner_id", "space_id")
+    owner = models.ForeignKey("memory.Owner", on_delete=models.CASCADE, related_name="+", db_index=False)
+    space = models.ForeignKey(EmbeddingSpace, on_delete=models.DO_NOTHING, related_name="+", db_index=False)
+    done = models.PositiveIntegerField(default=0)
+    total = models.PositiveIntegerField(default=0)
+    closed = models.PositiveIntegerField(default=0)
+    whole_at = models.DateTimeField(null=True, blank=True)
+    updated_at = models.DateTimeField()
+
+    def __str__(self) -> str:
+        return f"{self.done} of {self.total} of {self.owner_id} in {self.space_id}"
 
 
 class LexPosting(OwnedRow):

@@ -87,8 +87,9 @@ class LabelKind(models.IntegerChoices):
 
 
 class SpaceState(models.TextChoices):
-    """Where an embedding space stands: being filled, in use, or given up."""
+    """Where an embedding space stands: being filled, in use, kept up beside the one in use, or given up."""
 
     FILLING = "filling"
     ACTIVE = "active"
+    STANDBY = "standby"
     RETIRED = "retired"

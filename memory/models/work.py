@@ -19,6 +19,7 @@ class DueWork(models.Model):
     CLASSIFY = "classify"
     LAYOUT = "layout"
     PROJECT = "project"
+    SPACES = "spaces"
 
     owner = models.ForeignKey("memory.Owner", on_delete=models.CASCADE, related_name="+")
     job = models.CharField(max_length=32)

@@ -31,6 +31,7 @@ NAMES: Final[Mapping[str, StrOrPromise]] = {
     "replica": lazy("Replica"),
     "role": lazy("Role"),
     "schema": lazy("Schema"),
+    "second space": lazy("Second embedding space"),
     "turn events": lazy("Turn events"),
     "vectors": lazy("Vectors"),
     "worker": lazy("Worker"),

@@ -4,15 +4,18 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from typing import Final
+from uuid import UUID
 
+from django.conf import settings
 from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 
 from memory.errors import LociError
 from memory.palace.numbers import whole
 from memory.palace.sentences import said
-from memory.providers.composition import embedder
 from memory.services.health import embedder_finding
+from memory.services.spaces.in_use import embedder_in_use
+from memory.services.spaces.progress import own_progress, percent
 
 SEEN_COOKIE: Final = "loci_embedder_seen"
 MOMENT: Final = 0.3
@@ -43,13 +46,38 @@ class EmbedderStatus:
     name: str = ""
 
 
+@dataclass(frozen=True, slots=True)
+class Moving:
+    """How far the move to another embedder is for an owner: what to say, and whole percents."""
+
+    sentence: str
+    percent: int
+
+
+def moving_status(owner_id: UUID) -> Moving | None:
+    """Say how far an owner's memories are in the space that is being filled; None where none is.
+
+    One statement where a second embedder is configured, none otherwise.
+    """
+    if settings.EMBEDDING_SECOND_PROVIDER == "none":
+        return None
+    found = own_progress(owner_id)
+    if found is None:
+        return None
+    done, total = found
+    sentence = _(
+        "%(done)s of %(total)s memories are read by the model that comes next. Search goes on as before meanwhile."
+    )
+    return Moving(sentence % {"done": whole(done), "total": whole(total)}, percent(done, total))
+
+
 def look_at_embedder() -> None:
     """Have a server that was not asked yet, or failed, asked anew; outside of transactions, since it waits a moment.
 
     Other processes may have found out since how it is, and nobody has to search before it is told here.
     """
     try:
-        model = embedder()
+        model = embedder_in_use()
     except LociError:
         # Its settings cannot work, which the status tells.
         return
@@ -66,7 +94,7 @@ def embedder_status(pending: int) -> EmbedderStatus:
     if found.status == "failing":
         sentence = _("Search by meaning is not set up; I search by words.")
         return EmbedderStatus("failing", sentence, said(found.detail), said(found.remedy), waiting=pending)
-    model = embedder()
+    model = embedder_in_use()
     if model.provider == "none":
         without = ngettext("%(count)s memory has no vector.", "%(count)s memories have no vector.", pending)
         detail = without % {"count": whole(pending)} if pending else ""

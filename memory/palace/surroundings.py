@@ -12,7 +12,7 @@ from django.utils.translation import ngettext
 
 from memory.errors import KeysUnavailable
 from memory.models import owner_scope
-from memory.palace.meaning import SEEN_COOKIE, embedder_status, look_at_embedder
+from memory.palace.meaning import SEEN_COOKIE, embedder_status, look_at_embedder, moving_status
 from memory.palace.notices import notices
 from memory.palace.numbers import whole
 from memory.palace.places import written_place
@@ -60,6 +60,7 @@ def surroundings(request: HttpRequest, actor: Actor) -> dict[str, Any]:
     with owner_scope(actor.owner_id):  # one for all that is read: each of its own costs two statements
         counts, after = totals(actor=actor), shown_until()
         status = embedder_status(counts["vectors_pending"])
+        moving = moving_status(actor.owner_id)
         recent = _recent(actor)
         navigation = counted_navigation(request, actor)
     on_front = request.resolver_match is not None and request.resolver_match.view_name == "palace:recall"
@@ -72,6 +73,7 @@ def surroundings(request: HttpRequest, actor: Actor) -> dict[str, Any]:
         "recent_after": after,
         "numbers": _numbers(counts),
         "embedder": status,
+        "moving": moving,
         "embedder_news": on_front and request.COOKIES.get(SEEN_COOKIE) != status.name.replace(" ", ""),
         "here": request.get_full_path(),
         "notices": partial(notices, actor),

@@ -115,6 +115,7 @@ WORDS: Final = frozenset(
         gettext_noop("deleted"),
         gettext_noop("restored"),
         gettext_noop("filling"),
+        gettext_noop("standby"),
         gettext_noop("active"),
         gettext_noop("retired"),
         # Turns of agents, and budgets.
@@ -286,6 +287,7 @@ WORDS: Final = frozenset(
         gettext_noop("reranker"),
         gettext_noop("schema"),
         gettext_noop("vectors"),
+        gettext_noop("second space"),
         gettext_noop("worker"),
         # Why a memory is not live, and why something was done.
         gettext_noop("contradicted"),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 from typing import Any, Final
@@ -138,14 +139,38 @@ def install_keyring() -> None:
     signing.install(signing.Signer(settings.SIGNING_KEY))
 
 
+@dataclass(frozen=True, slots=True)
+class EmbedderChoice:
+    """What the settings say of one embedder."""
+
+    provider: str
+    model: str
+    base_url: str
+    api_key: str
+    model_path: str
+
+
 @cache
 def embedder() -> GuardedEmbedder:
-    """Give this process's embedder, behind its guard; nothing is loaded or connected before its first use.
+    """Give this process's first embedder, behind its guard; nothing is loaded or connected before its first use.
+
+    Which embedder is asked depends on the space in use: `memory.services.spaces.in_use` tells.
 
     Raises:
         ProviderMisconfigured: the settings of the provider cannot work.
     """
     return guarded(_EMBEDDERS[settings.EMBEDDING_PROVIDER]())
+
+
+@cache
+def second_embedder() -> GuardedEmbedder | None:
+    """Give the embedder that the installation moves to or came from, as `embedder` does; None where none is named.
+
+    Raises:
+        ProviderMisconfigured: the settings of the provider cannot work.
+    """
+    choice = _second()
+    return None if choice.provider == "none" else guarded(_EMBEDDERS[choice.provider](choice))
 
 
 @cache
@@ -232,7 +257,7 @@ def forget_providers() -> None:
     """Build the providers anew at their next use, after the settings have changed."""
     if neo4j_client.cache_info().currsize:
         neo4j_client().close()
-    for made in (embedder, language_model, reranker, llm_judge, neo4j_client):
+    for made in (embedder, second_embedder, language_model, reranker, llm_judge, neo4j_client):
         made.cache_clear()
 
 
@@ -250,42 +275,68 @@ def _limits() -> Limits:
     return Limits(read_seconds=settings.EMBEDDING_TIMEOUT, total_seconds=settings.EMBEDDING_TIMEOUT)
 
 
-def _openai() -> Embedder:
+def _first() -> EmbedderChoice:
+    return EmbedderChoice(
+        provider=settings.EMBEDDING_PROVIDER,
+        model=settings.EMBEDDING_MODEL,
+        base_url=settings.EMBEDDING_BASE_URL,
+        api_key=settings.EMBEDDING_API_KEY,
+        model_path=settings.EMBEDDING_MODEL_PATH,
+    )
+
+
+def _second() -> EmbedderChoice:
+    return EmbedderChoice(
+        provider=settings.EMBEDDING_SECOND_PROVIDER,
+        model=settings.EMBEDDING_SECOND_MODEL,
+        base_url=settings.EMBEDDING_SECOND_BASE_URL,
+        api_key=settings.EMBEDDING_SECOND_API_KEY,
+        model_path=settings.EMBEDDING_SECOND_MODEL_PATH,
+    )
+
+
+def _openai(choice: EmbedderChoice | None = None) -> Embedder:
+    choice = choice or _first()
     return OpenAiEmbedder(
-        base_url=settings.EMBEDDING_BASE_URL or OPENAI_URL,
-        model=settings.EMBEDDING_MODEL or OPENAI_MODEL,
-        api_key=settings.EMBEDDING_API_KEY,
+        base_url=choice.base_url or OPENAI_URL,
+        model=choice.model or OPENAI_MODEL,
+        api_key=choice.api_key,
         limits=_limits(),
         policy=outbound_policy(),
     )
 
 
-def _ollama() -> Embedder:
+def _ollama(choice: EmbedderChoice | None = None) -> Embedder:
+    choice = choice or _first()
     return OllamaEmbedder(
-        base_url=settings.EMBEDDING_BASE_URL or settings.OLLAMA_BASE_URL,
-        model=settings.EMBEDDING_MODEL or OLLAMA_MODEL,
-        api_key=settings.EMBEDDING_API_KEY,
+        base_url=choice.base_url or settings.OLLAMA_BASE_URL,
+        model=choice.model or OLLAMA_MODEL,
+        api_key=choice.api_key,
         limits=_limits(),
         policy=outbound_policy(),
     )
 
 
-def _fastembed() -> Embedder:
-    folder = settings.EMBEDDING_MODEL_PATH
+def _fastembed(choice: EmbedderChoice | None = None) -> Embedder:
+    choice = choice or _first()
     return FastembedEmbedder(
-        model=settings.EMBEDDING_MODEL or DEFAULT_MODEL,
-        folder=Path(folder) if folder else None,
+        model=choice.model or DEFAULT_MODEL,
+        folder=Path(choice.model_path) if choice.model_path else None,
         threads=settings.EMBEDDING_THREADS,
     )
 
 
-_EMBEDDERS: Final[Mapping[str, Callable[[], Embedder]]] = {
-    "local": lambda: MiniLmEmbedder(threads=settings.EMBEDDING_THREADS),
+def _stub(choice: EmbedderChoice | None = None) -> Embedder:
+    return StubEmbedder.named((choice or _first()).model)
+
+
+_EMBEDDERS: Final[Mapping[str, Callable[..., Embedder]]] = {
+    "local": lambda *_: MiniLmEmbedder(threads=settings.EMBEDDING_THREADS),
     "openai": _openai,
     "ollama": _ollama,
     "fastembed": _fastembed,
-    "stub": StubEmbedder,
-    "none": NoEmbedder,
+    "stub": _stub,
+    "none": lambda *_: NoEmbedder(),
 }
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from datetime import datetime, timedelta
 from typing import Final
 from uuid import UUID
@@ -10,10 +11,10 @@ from django.db.models import F, Max, Min
 
 from memory.errors import EmbedderUnavailable
 from memory.models import Memory, PendingVector, Status, owner_scope
-from memory.providers.composition import embedder
-from memory.services.embedding import active_space, embedded_by
+from memory.services.embedding import embedded_by
 from memory.services.hidden_places import redacted_text, spoken
-from memory.services.writing import insert_vectors
+from memory.services.spaces.in_use import spaces_in_use
+from memory.services.writing import add_vectors
 
 BATCH: Final = 64
 FIRST_DELAY: Final = timedelta(seconds=30)
@@ -41,19 +42,16 @@ def backfill_vectors(*, owner_id: UUID, at: datetime) -> tuple[int, datetime | N
         if not waiting:
             break
         try:
-            model = embedder()
-            space = active_space(model)
-            embedded = embedded_by(model, space, texts, owner_id=owner_id) if rows else None
+            active = spaces_in_use().active
+            embedded = embedded_by(active, texts, owner_id=owner_id) if rows else None
         except EmbedderUnavailable:
             return made, _postpone(owner_id, waiting, at)
         with owner_scope(owner_id):
             if embedded is not None:
                 # Rows archived or changed while the model worked keep their own later entry or need none, and those
                 # that were looked at for personal data meanwhile have got a vector without it.
-                locked = Memory.objects.select_for_update(no_key=True).filter(pk__in=waiting, status=Status.LIVE)
-                current = {row.pk: text_state(row) for row in locked.only(*STATE_FIELDS).order_by("pk")}
-                kept = [place for place, row in enumerate(rows) if current.get(row.pk) == text_state(row)]
-                insert_vectors([rows[p] for p in kept], embedded.chosen(kept))
+                kept = unchanged(rows)
+                add_vectors([rows[p] for p in kept], embedded.chosen(kept))
                 made += len(kept)
             PendingVector.objects.filter(pk__in=list(entries)).delete()
     with owner_scope(owner_id):
@@ -68,6 +66,13 @@ def spoken_text(row: Memory) -> str:
 def text_state(row: Memory) -> TextState:
     """Give what tells whether a row's text for embedding is still the same."""
     return row.version, row.classified_at
+
+
+def unchanged(rows: Sequence[Memory]) -> list[int]:
+    """Lock the rows, and give the places of those that nobody has changed or archived since they were read."""
+    locked = Memory.objects.select_for_update(no_key=True).filter(pk__in=[row.pk for row in rows], status=Status.LIVE)
+    current = {row.pk: text_state(row) for row in locked.only(*STATE_FIELDS).order_by("pk")}
+    return [place for place, row in enumerate(rows) if current.get(row.pk) == text_state(row)]
 
 
 def _postpone(owner_id: UUID, waiting: list[UUID], at: datetime) -> datetime:

@@ -1,5 +1,6 @@
 """Background work that waits for owners: vectors and token vectors, memories to erase or archive, keys to rotate,
-texts to look at for personal data, pictures of graphs to lay out, graphs to project.
+texts to look at for personal data, pictures of graphs to lay out, graphs to project, vectors of an embedder to
+move to.
 
 `DueWork` says whose work is due, and each job's own rows say what there is to do. A claim moves the due time on; the
 claim's row goes only when the job has finished and nothing was asked for meanwhile, so a killed worker loses nothing.
@@ -28,6 +29,7 @@ from memory.services.keys.rotation import rekey_owner
 from memory.services.missing_tokens import fill_tokens
 from memory.services.projection.projecting import project_owner
 from memory.services.retirement import archive_expired, erase_due
+from memory.services.spaces.filling import fill_spaces
 from memory.services.writing import call_for_work
 
 __all__ = ["JOBS", "add_job", "run_due_work"]
@@ -46,6 +48,7 @@ _OWN: Final[dict[str, Job]] = {
     DueWork.CLASSIFY: classify_flagged,
     DueWork.LAYOUT: lay_out_owner,
     DueWork.PROJECT: project_owner,
+    DueWork.SPACES: fill_spaces,
 }
 # In this order: what apps have added comes last.
 JOBS: Final[Mapping[str, Job]] = ChainMap(added, _OWN)

@@ -1,21 +1,22 @@
-"""Vectors of texts: the active space, and embedding that degrades visibly instead of failing a write."""
+"""Vectors of texts, in the space in use and the one beside it; embedding degrades visibly and fails no write."""
 
 from __future__ import annotations
 
 import logging
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Final
 from uuid import UUID
 
 from django.conf import settings
-from django.db import connection, transaction
 
 from memory.errors import EmbedderUnavailable
-from memory.models import EmbeddingSpace, SpaceState
 from memory.ports import Embedder, gives_tokens
 from memory.ports.outbound import on_behalf_of
-from memory.providers.composition import embedder
+from memory.services.spaces.in_use import Kept, SpacesInUse, active_space, spaces_in_use
 from memory.services.writing import Embedded
+
+__all__ = ["active_space", "embed_into", "embed_texts", "embedded_by", "ready_spaces"]
 
 logger = logging.getLogger(__name__)
 
@@ -23,44 +24,10 @@ STORING: Final = "store"
 """What stored texts are embedded for, in the record of what leaves."""
 
 
-def active_space(model: Embedder | None = None) -> EmbeddingSpace:
-    """Give the space of the configured embedder, opening it when the installation has none yet.
-
-    An embedder that differs from the active space's model does not get its space: vectors of two models never meet.
-
-    Raises:
-        EmbedderUnavailable: the embedder cannot tell its width, or another model's space is active.
-    """
-    model = model or embedder()
-    found = EmbeddingSpace.objects.filter(state=SpaceState.ACTIVE).first()
-    if found is None:
-        found = _open_first_space(model)
-    if (found.provider, found.model) != (model.provider, model.model):
-        raise EmbedderUnavailable(
-            f"The stored vectors belong to {found.provider}/{found.model}, but {model.provider}/{model.model} is "
-            "configured. Texts are stored and found by words; set the former model again."
-        )
-    if found.dimension != model.dimension:
-        raise EmbedderUnavailable("The embedder now answers with another width than its stored vectors have.")
-    return found
-
-
-def _open_first_space(model: Embedder) -> EmbeddingSpace:
-    dimension = model.dimension
-    with transaction.atomic(), connection.cursor() as cursor:
-        # Two processes that start together agree through the lock; the loser finds the winner's row.
-        cursor.execute("SELECT pg_advisory_xact_lock(hashtext('loci.first_space'))")
-        space, created = EmbeddingSpace.objects.get_or_create(
-            state=SpaceState.ACTIVE,
-            defaults={"provider": model.provider, "model": model.model, "dimension": dimension},
-        )
-        if created:
-            cursor.execute("SELECT loci_index_space(%s, %s)", [space.pk, dimension])
-    return space
-
-
 def embed_texts(texts: Sequence[str], *, owner_id: UUID, agent_id: UUID | None = None) -> Embedded | None:
-    """Embed an owner's redacted texts into the active space; None when the embedder is unavailable, which is logged.
+    """Embed an owner's redacted texts into the space in use, and the one beside it where vectors are made for that.
+
+    None when the embedder is unavailable, which is logged.
 
     Never call this inside a transaction.
 
@@ -69,46 +36,63 @@ def embed_texts(texts: Sequence[str], *, owner_id: UUID, agent_id: UUID | None =
         owner_id: whose.
         agent_id: the agent that stores them, where one does.
     """
-    return embed_into(ready_space(), texts, owner_id=owner_id, agent_id=agent_id)
+    return embed_into(ready_spaces(), texts, owner_id=owner_id, agent_id=agent_id)
 
 
-def ready_space() -> EmbeddingSpace | None:
-    """Give the active space of the configured embedder; None when that is unavailable, which is logged."""
+def ready_spaces() -> SpacesInUse | None:
+    """Give the spaces that texts are embedded into; None when the embedder in use is unavailable, which is logged."""
     try:
-        return active_space()
+        return spaces_in_use()
     except EmbedderUnavailable as error:
         _note_failure(error)
         return None
 
 
 def embed_into(
-    space: EmbeddingSpace | None, texts: Sequence[str], *, owner_id: UUID, agent_id: UUID | None = None
+    spaces: SpacesInUse | None, texts: Sequence[str], *, owner_id: UUID, agent_id: UUID | None = None
 ) -> Embedded | None:
-    """Embed as `embed_texts` does, into a space that is known already; leaves no connection to the database open, so
+    """Embed as `embed_texts` does, into spaces that are known already; leaves no connection to the database open, so
     any thread may run it.
+
+    Where one of the two embedders fails, the vectors of the other are given, and what lacks is made later.
     """
-    if space is None:
+    if spaces is None:
         return None
-    try:
-        return embedded_by(embedder(), space, texts, owner_id=owner_id, agent_id=agent_id)
-    except EmbedderUnavailable as error:
-        _note_failure(error)
-        return None
+    found = _tried(spaces.active, texts, owner_id=owner_id, agent_id=agent_id)
+    if spaces.beside is None:
+        return found
+    beside = _tried(spaces.beside, texts, owner_id=owner_id, agent_id=agent_id)
+    if found is None or beside is None:
+        return found or (replace(beside, pending=True) if beside is not None else None)
+    return replace(found, beside=beside)
 
 
 def embedded_by(
-    model: Embedder, space: EmbeddingSpace, texts: Sequence[str], *, owner_id: UUID, agent_id: UUID | None = None
+    kept: Kept, texts: Sequence[str], *, owner_id: UUID, agent_id: UUID | None = None, purpose: str = STORING
 ) -> Embedded:
-    """Embed texts of an owner, with their tokens where the model gives them and late interaction is on.
+    """Embed texts of an owner into a space, with their tokens where its model gives them and late interaction is on.
 
     Raises:
-        EmbedderUnavailable: the model cannot be used now.
+        EmbedderUnavailable: the model cannot be used now, or its vectors have another width than those of the space.
     """
-    with on_behalf_of(owner_id, STORING, agent_id=agent_id):
+    model: Embedder = kept.model
+    with on_behalf_of(owner_id, purpose, agent_id=agent_id):
         if not settings.LATE_INTERACTION or not gives_tokens(model):
-            return Embedded(space.pk, model.embed(texts))
-        vectors, tokens = model.embed_with_tokens(texts)
-        return Embedded(space.pk, vectors, [one.matrix for one in tokens], model.reduction)
+            made = Embedded(kept.space.pk, model.embed(texts))
+        else:
+            vectors, tokens = model.embed_with_tokens(texts)
+            made = Embedded(kept.space.pk, vectors, [one.matrix for one in tokens], model.reduction)
+    if made.vectors.shape[1] != kept.space.dimension:
+        raise EmbedderUnavailable("The embedder now answers with another width than its stored vectors have.")
+    return made
+
+
+def _tried(kept: Kept, texts: Sequence[str], *, owner_id: UUID, agent_id: UUID | None) -> Embedded | None:
+    try:
+        return embedded_by(kept, texts, owner_id=owner_id, agent_id=agent_id)
+    except EmbedderUnavailable as error:
+        _note_failure(error)
+        return None
 
 
 def _note_failure(error: EmbedderUnavailable) -> None:

@@ -18,14 +18,16 @@ from memory.models import (
     Status,
     owner_scope,
 )
-from memory.ports.outbound import on_behalf_of
 from memory.privacy import pii
-from memory.providers.composition import embedder
 from memory.services.actors import Actor, Permission
 from memory.services.audit.reading import reads
 from memory.services.clock import now
-from memory.services.embedding import active_space
+from memory.services.embedding import embedded_by
 from memory.services.features import require_memory
+from memory.services.spaces.filling import queue_missing
+from memory.services.spaces.in_use import BESIDE, Kept, model_of
+from memory.services.spaces.indexes import Indexes, indexes_of
+from memory.services.spaces.progress import Progress, progress_of
 from memory.services.writing import call_for_work
 from memory.text.vectors import vector_text
 
@@ -37,34 +39,24 @@ NEAREST: Final = """
     WHERE v.owner_id = %(owner)s AND v.space_id = %(space)s AND v.live
     ORDER BY (v.vec <=> %(vector)s::halfvec) + 0::float8 LIMIT %(most)s
 """
-INDEXES: Final = """
-    SELECT count(*), coalesce(sum(pg_relation_size(c.oid)), 0)::bigint, coalesce(bool_and(x.indisvalid), false)
-    FROM pg_index x
-    JOIN pg_class c ON c.oid = x.indexrelid
-    JOIN pg_am a ON a.oid = c.relam AND a.amname = 'hnsw'
-    JOIN pg_class t ON t.oid = x.indrelid AND t.relkind = 'r'
-    LEFT JOIN pg_inherits i ON i.inhrelid = x.indrelid
-    WHERE coalesce(i.inhparent, t.oid) = 'memory_memoryvector'::regclass
-      AND pg_get_expr(x.indpred, x.indrelid) LIKE %(condition)s
-"""
 
 
 @dataclass(frozen=True, slots=True)
 class SpaceStanding:
     """How a space stands, with the rows of one owner in it.
 
-    `missing` are live memories of the owner without a vector in it, `waiting` those that are queued for one; `indexes`,
-    `index_bytes` and `index_valid` are over all partitions. `askable` tells whether its model is the configured one.
+    `missing` are live memories of the owner without a vector in it, `waiting` those that are queued for one; `indexes`
+    are over all partitions. `askable` tells whether its embedder is configured. `progress` is that of all owners,
+    where it stands beside the one in use.
     """
 
     space: EmbeddingSpace
     rows: int
     missing: int
     waiting: int
-    indexes: int
-    index_bytes: int
-    index_valid: bool
+    indexes: Indexes
     askable: bool
+    progress: Progress | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,12 +80,10 @@ def space_standing(*, actor: Actor, space_id: int) -> SpaceStanding:
         rows = MemoryVector.objects.filter(space_id=space_id, live=True).count()
         live = Memory.objects.filter(status=Status.LIVE).count()
         waiting = PendingVector.objects.count() if space.state == SpaceState.ACTIVE else 0
-    with connection.cursor() as cursor:
-        cursor.execute(INDEXES, {"condition": f"%space_id = {int(space_id)})%"})
-        indexes, size, valid = cursor.fetchone()
-    model = embedder()
-    askable = space.state == SpaceState.ACTIVE and (model.provider, model.model) == (space.provider, space.model)
-    return SpaceStanding(space, rows, max(0, live - rows), waiting, indexes, size, bool(valid), askable)
+    beside = space.state in BESIDE
+    askable = (beside or space.state == SpaceState.ACTIVE) and model_of(space) is not None
+    progress = progress_of(space) if beside else None
+    return SpaceStanding(space, rows, max(0, live - rows), waiting, indexes_of(space_id), askable, progress)
 
 
 @reads("recall")
@@ -105,7 +95,7 @@ def nearest(*, actor: Actor, space_id: int, question: str) -> list[Near]:
     Raises:
         NotFound: `space.unknown`.
         InvalidInput: `query.empty`, `query.too_long`.
-        EmbedderUnavailable: the space's model is not the configured one, or cannot be used now.
+        EmbedderUnavailable: the space's embedder is not configured, or cannot be used now.
     """
     require_memory()
     actor.require(Permission.READ)
@@ -145,27 +135,21 @@ def call_for_vectors(*, actor: Actor) -> int:
     """
     require_memory()
     actor.require(Permission.WRITE)
-    space = EmbeddingSpace.objects.filter(state=SpaceState.ACTIVE).first()
-    if space is None:
+    if not EmbeddingSpace.objects.filter(state=SpaceState.ACTIVE).exists():
         raise NotFound("There is no embedding space yet; the first memory opens it.", code="space.unknown")
     moment = now()
+    queue_missing(actor.owner_id, at=moment)
     with owner_scope(actor.owner_id):
-        held = MemoryVector.objects.filter(space_id=space.pk).values("memory_id")
-        waiting = PendingVector.objects.values("memory_id")
-        ids = Memory.objects.filter(status=Status.LIVE).exclude(pk__in=held).exclude(pk__in=waiting)
-        missing = [PendingVector(memory_id=one, next_at=moment) for one in ids.values_list("pk", flat=True)]
-        PendingVector.objects.bulk_create(missing, batch_size=1_000, ignore_conflicts=True)
         PendingVector.objects.update(next_at=moment)
         call_for_work(DueWork.VECTORS, due_at=moment)
         return int(PendingVector.objects.count())
 
 
 def _embedded(actor: Actor, space: EmbeddingSpace, text: str) -> Any:
-    model = embedder()
-    if active_space(model).pk != space.pk:
-        raise EmbedderUnavailable("The model of this space is not the one that is configured now.")
-    with on_behalf_of(actor.owner_id, ASKING):
-        return model.embed([text])[0]
+    model = model_of(space)
+    if model is None:
+        raise EmbedderUnavailable("The embedder of this space is not configured now.")
+    return embedded_by(Kept(space, model), [text], owner_id=actor.owner_id, purpose=ASKING).vectors[0]
 
 
 def _space(space_id: int) -> EmbeddingSpace:

@@ -30,6 +30,7 @@ MISSING_TOKENS: Final = "memory.tasks.call_for_missing_tokens"
 PROJECTION: Final = "memory.tasks.call_for_projection"
 ROTATION: Final = "memory.tasks.call_for_rotation"
 SEAL_AUDIT: Final = "memory.tasks.seal_audit"
+SPACES: Final = "memory.tasks.look_after_spaces"
 # Tasks of every minute, of which one that ends well shows that there is a worker.
 SIGNS_OF_LIFE: Final = (RUN_DUE_WORK, CONSOLIDATE_DUE)
 HOUR: Final = 60
@@ -55,6 +56,7 @@ _plans: Final[list[Plan]] = [
     Plan(f"{OURS}consolidation not noted", CALL_FOR_CONSOLIDATION, minutes=HOUR),
     Plan(f"{OURS}seals of the audit", SEAL_AUDIT, minutes=5),
     Plan(f"{OURS}outdated records", REMOVE_OUTDATED, minutes=HOUR),
+    Plan(f"{OURS}embedding spaces", SPACES, minutes=1),
     Plan(f"{OURS}missing token vectors", MISSING_TOKENS, minutes=HOUR),
     # Each minute only where there is something to look after: an owner who is new, a Neo4j that was emptied.
     Plan(f"{OURS}projection of graphs", PROJECTION, minutes=1 if settings.NEO4J_URI else HOUR),

@@ -16,10 +16,10 @@ from memory.errors import EmbedderUnavailable, KeysUnavailable, OwnerPurging
 from memory.models import DueWork, Memory, Owner, Status, owner_scope
 from memory.ports import TokenEmbedder, gives_tokens
 from memory.ports.outbound import on_behalf_of
-from memory.providers.composition import embedder
 from memory.services.backfill import TextState, spoken_text, text_state
 from memory.services.clock import now
-from memory.services.embedding import STORING, active_space
+from memory.services.embedding import STORING
+from memory.services.spaces.in_use import active_space, embedder_in_use
 from memory.services.token_vectors import insert_token_vectors
 from memory.services.writing import call_for_work
 
@@ -59,7 +59,7 @@ def fill_tokens(*, owner_id: UUID, at: datetime) -> tuple[int, datetime | None]:
         return 0, None
     made, after = 0, FIRST
     try:
-        space, reduction = active_space(model), model.reduction
+        space, reduction = active_space(), model.reduction
         for _ in range(MOST_BATCHES):
             with owner_scope(owner_id):
                 waiting = _missing(owner_id, space.pk, reduction, after=after, most=BATCH)
@@ -93,7 +93,7 @@ def call_for_missing_tokens() -> int:
     model = _model()
     if model is None:
         return 0
-    space, reduction = active_space(model), model.reduction
+    space, reduction = active_space(), model.reduction
     called = 0
     for owner_id in Owner.objects.filter(purging_at=None).order_by("pk").values_list("pk", flat=True).iterator():
         with suppress(OwnerPurging), owner_scope(owner_id):
@@ -104,7 +104,7 @@ def call_for_missing_tokens() -> int:
 
 
 def _model() -> TokenEmbedder | None:
-    model = embedder()
+    model = embedder_in_use()
     return model if settings.LATE_INTERACTION and gives_tokens(model) else None
 
 

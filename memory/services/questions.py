@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from typing import Any, Final
 
@@ -12,7 +13,7 @@ from memory.graph.key_terms import key_terms
 from memory.ports import gives_tokens
 from memory.ports.outbound import on_behalf_of
 from memory.privacy import pii
-from memory.providers.composition import embedder
+from memory.providers.guarded_embedder import GuardedEmbedder
 from memory.recall.decomposition import decompose
 from memory.recall.late_interaction import embed_queries
 from memory.recall.profiles import RecallProfile
@@ -20,15 +21,17 @@ from memory.recall.query import Query, keyed_terms
 from memory.recall.time_window import windows
 from memory.services.actors import UNSET, Actor, read_scopes
 from memory.services.clock import now
-from memory.services.embedding import active_space
 from memory.services.expansion import expand
 from memory.services.filtering import Narrowed, filters_of, moment_of
+from memory.services.spaces.in_use import Kept, spaces_in_use, standing_by
 from memory.text.signals import query_signals
 
 # What a word that a model added counts beside the question's own.
 ADDED_SHARE: Final = 0.3
 RECALLING: Final = "recall"
 """What questions are embedded and hits judged for, in the record of what leaves."""
+STOOD_IN: Final = "embedder.standby"
+"""Says that the embedder in use failed and the vectors of the space beside it were searched."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -96,7 +99,7 @@ def prepare_query(actor: Actor, text: str, request: RecallRequest, *, wants_vect
     """Make one question ready, with the vector of its text with personal data replaced."""
     query = without_vector(actor, text, request)
     with on_behalf_of(actor.owner_id, RECALLING, agent_id=actor.agent_id):
-        return _with_vectors([query])[0] if wants_vector else query
+        return _with_vectors([query]).queries[0] if wants_vector else query
 
 
 def ask(actor: Actor, query: Query, request: RecallRequest, profile: RecallProfile) -> Asked:
@@ -119,9 +122,10 @@ def _asked(actor: Actor, query: Query, request: RecallRequest, profile: RecallPr
         degraded += added.degraded
         queries[0] = _expanded(query, added.words)
     if "dense" in profile.arms:
-        queries = _with_vectors(queries)
-    if "graph" in profile.arms and profile.graph == "prax":
-        queries = _with_terms(queries)
+        embedded = _with_vectors(queries)
+        queries, degraded = embedded.queries, [*degraded, *embedded.degraded]
+        if "graph" in profile.arms and profile.graph == "prax" and embedded.model is not None:
+            queries = _with_terms(queries, embedded.model)
     return Asked(tuple(queries), tuple(degraded))
 
 
@@ -137,7 +141,7 @@ def _expanded(query: Query, words: Sequence[str]) -> Query:
     )
 
 
-def _with_terms(queries: Sequence[Query]) -> list[Query]:
+def _with_terms(queries: Sequence[Query], model: GuardedEmbedder) -> list[Query]:
     """Add the vectors of the questions with their key terms appended, where the embedder gives any."""
     terms = [key_terms(query.text) for query in queries]
     asked = [place for place, query in enumerate(queries) if terms[place] and query.vector is not None]
@@ -145,29 +149,51 @@ def _with_terms(queries: Sequence[Query]) -> list[Query]:
         return list(queries)
     texts = [pii.redact(" ".join([queries[at].text, *terms[at]])) for at in asked]
     try:
-        vectors = embedder().embed(texts)
+        vectors = model.embed(texts)
     except EmbedderUnavailable:
         return list(queries)
     found = dict(zip(asked, vectors, strict=True))
     return [replace(query, appended=found.get(place)) for place, query in enumerate(queries)]
 
 
-def _with_vectors(queries: Sequence[Query]) -> list[Query]:
-    """Add the questions' vectors; without them where the embedder is unavailable or must not be asked."""
+@dataclass(frozen=True, slots=True)
+class _Embedded:
+    """Questions with the vectors that they could get, the model that made them, and what was done with less."""
+
+    queries: list[Query]
+    model: GuardedEmbedder | None = None
+    degraded: tuple[str, ...] = ()
+
+
+def _with_vectors(queries: Sequence[Query]) -> _Embedded:
+    """Add the questions' vectors; without them where the embedder is unavailable or must not be asked.
+
+    Where the embedder in use fails, another one stands in whose space lacks nothing of the owner.
+    """
     try:
-        model = embedder()
-        space = active_space(model)
-        ring = keyring().of(queries[0].owner_id)
-        texts = [pii.redact(query.text) for query in queries]
-        embedded = embed_queries(model, texts, ring)
-        familiar = [not gives_tokens(model) or model.understands(text) for text in texts]
+        return _embedded_by(spaces_in_use().active, queries)
     except BudgetExceeded as error:
-        return [replace(query, no_vector=error.machine_code) for query in queries]
+        return _Embedded([replace(query, no_vector=error.machine_code) for query in queries])
     except EmbedderUnavailable:
-        return list(queries)
-    return [
+        second = standing_by(queries[0].owner_id)
+    if second is not None:
+        with suppress(EmbedderUnavailable):
+            return replace(_embedded_by(second, queries), degraded=(STOOD_IN,))
+    return _Embedded(list(queries))
+
+
+def _embedded_by(kept: Kept, queries: Sequence[Query]) -> _Embedded:
+    model, space = kept.model, kept.space
+    ring = keyring().of(queries[0].owner_id)
+    texts = [pii.redact(query.text) for query in queries]
+    embedded = embed_queries(model, texts, ring)
+    familiar = [not gives_tokens(model) or model.understands(text) for text in texts]
+    if any(len(vector) != space.dimension for vector, _ in embedded):
+        raise EmbedderUnavailable("The embedder now answers with another width than its stored vectors have.")
+    found = [
         replace(query, vector=vector, tokens=tokens, space_id=space.pk, dimension=space.dimension)
         if known
         else replace(query, no_vector="embedder.unfamiliar")
         for query, known, (vector, tokens) in zip(queries, familiar, embedded, strict=True)
     ]
+    return _Embedded(found, model)

@@ -21,6 +21,7 @@ INSERT: Final = """
     INSERT INTO memory_tokenvectors (owner_id, memory_id, space_id, sealed)
     SELECT %s, t.memory_id, t.space_id, t.sealed
     FROM unnest(%s::uuid[], %s::integer[], %s::bytea[]) AS t (memory_id, space_id, sealed)
+    JOIN memory_embeddingspace s ON s.id = t.space_id AND s.state <> 'retired'
     ORDER BY t.memory_id, t.space_id
     ON CONFLICT (owner_id, memory_id, space_id) DO UPDATE SET sealed = excluded.sealed
 """

@@ -20,7 +20,7 @@ from memory.services.actors import UNSET, Actor, Permission, Target, write_targe
 from memory.services.clock import now
 from memory.services.consolidation.triggers import note_stored
 from memory.services.drafts import Draft, Ready, make_ready, refuse_expired
-from memory.services.embedding import embed_into, ready_space
+from memory.services.embedding import embed_into, ready_spaces
 from memory.services.features import require_memory
 from memory.services.writing import Embedded, build_row, insert_rows
 from memory.text import limits
@@ -129,7 +129,7 @@ def _embedded_chunks(
 
     The space is looked up here, since the embedding thread's own database connection would be closed by nobody.
     """
-    space = ready_space()
+    spaces = ready_spaces()
     with ThreadPoolExecutor(max_workers=1, thread_name_prefix="embed") as pool:
         waiting: tuple[list[_Item], Future[Embedded | None]] | None = None
         for start in range(0, len(turns), CHUNK):
@@ -137,7 +137,7 @@ def _embedded_chunks(
             if not items:
                 continue
             texts = [item.ready.embeddable for item in items]
-            following = items, pool.submit(embed_into, space, texts, owner_id=ring.owner_id, agent_id=actor.agent_id)
+            following = items, pool.submit(embed_into, spaces, texts, owner_id=ring.owner_id, agent_id=actor.agent_id)
             if waiting is not None:
                 yield waiting[0], waiting[1].result()
             waiting = following

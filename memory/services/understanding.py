@@ -14,7 +14,6 @@ from memory.errors import EmbedderUnavailable, InvalidInput
 from memory.ids import new_id
 from memory.models import Kind, Memory, Status, owner_scope
 from memory.ports import ExtractedEntity, ExtractedFact, Passage
-from memory.providers.composition import embedder
 from memory.providers.misconfigured import ProviderMisconfigured
 from memory.recall.profiles import RecallProfile
 from memory.services.actors import Actor, Permission, write_target
@@ -24,6 +23,7 @@ from memory.services.features import require_memory
 from memory.services.profiles import profile_for
 from memory.services.questions import RecallRequest, prepare_query
 from memory.services.recall import Hit, search
+from memory.services.spaces.in_use import embedder_in_use
 from memory.text.dates.finder import find_spans
 from memory.text.dates.spans import TimeSpan
 
@@ -141,6 +141,6 @@ def _plain(profile: RecallProfile) -> RecallProfile:
 def _is_near() -> bool:
     """Tell whether the embedder works on this machine."""
     try:
-        return embedder().local
+        return embedder_in_use().local
     except (EmbedderUnavailable, ProviderMisconfigured):
         return False

@@ -28,6 +28,7 @@ from memory.ports import TokenMatrix, Vectors
 from memory.ports.stored import memories_stored
 from memory.services.actors import Actor, Target
 from memory.services.announcing import memories_changed
+from memory.services.clock import now
 from memory.services.drafts import Ready
 from memory.services.hidden_places import HIDDEN
 from memory.services.times import insert_times, remove_times
@@ -40,6 +41,36 @@ LONG_BYTES: Final = 999
 LONG_SEALED: Final = len("enc:v1:") + 4 * math.ceil((LONG_BYTES + NONCE_BYTES + TAG_BYTES) / 3)
 """How many characters a long text has at least as it is stored."""
 
+PUT_VECTORS: Final = """
+    INSERT INTO memory_memoryvector (owner_id, memory_id, space_id, scope, live, vec)
+    SELECT %(owner)s, v.memory_id, v.space_id, v.scope, v.live, v.vec::halfvec
+    FROM unnest(%(ids)s::uuid[], %(spaces)s::integer[], %(scopes)s::uuid[], %(live)s::boolean[], %(vectors)s::text[])
+         AS v (memory_id, space_id, scope, live, vec)
+    JOIN memory_embeddingspace s ON s.id = v.space_id AND s.state <> 'retired'
+    ORDER BY v.memory_id, v.space_id
+    ON CONFLICT (owner_id, memory_id, space_id)
+    DO UPDATE SET vec = excluded.vec, scope = excluded.scope, live = excluded.live
+"""
+# In one statement, so that it sees the spaces of the moment at which it writes, and costs no further round trip.
+INSERT_VECTORS: Final = f"""
+    WITH put AS ({PUT_VECTORS})
+    INSERT INTO memory_duework (owner_id, job, due_at)
+    SELECT %(owner)s, %(job)s, %(now)s WHERE EXISTS (
+        SELECT FROM memory_embeddingspace s
+        WHERE s.state IN ('active', 'filling', 'standby') AND s.pause = '' AND s.id <> ALL (%(given)s::integer[])
+    )
+    ON CONFLICT (owner_id, job) DO UPDATE SET due_at = LEAST(memory_duework.due_at, excluded.due_at)
+"""
+CALL_FOR_VECTORS: Final = """
+    INSERT INTO memory_duework (owner_id, job, due_at)
+    SELECT %(owner)s, wanted.job, %(now)s FROM (
+        SELECT %(spaces)s::text AS job FROM memory_embeddingspace
+        WHERE state IN ('filling', 'standby') AND pause = ''
+        UNION ALL SELECT %(vectors)s::text
+    ) wanted ORDER BY wanted.job
+    ON CONFLICT (owner_id, job) DO UPDATE SET due_at = LEAST(memory_duework.due_at, excluded.due_at)
+"""
+
 # What a memory counts for before consolidation has rated it (Praxis: episodic 0.6, durable 1.0).
 FIRST_SALIENCE = {Tier.EPISODIC: 0.6}
 
@@ -49,17 +80,27 @@ class Embedded:
     """The vectors of some rows in one space, in the rows' order.
 
     `tokens` are the rows' token vectors and `reduction` says how they were made, where the embedder gives them.
+    `beside` are their vectors in the space beside the one in use, and `pending` says that those of the one in use are
+    still to be made.
     """
 
     space_id: int
     vectors: Vectors
     tokens: Sequence[TokenMatrix] | None = None
     reduction: bytes = b""
+    beside: Embedded | None = None
+    pending: bool = False
 
     def chosen(self, places: Sequence[int]) -> Embedded:
         """Give the vectors of some of the rows, in the order of their places."""
         tokens = None if self.tokens is None else [self.tokens[place] for place in places]
-        return replace(self, vectors=self.vectors[list(places)], tokens=tokens)
+        beside = self.beside and self.beside.chosen(places)
+        return replace(self, vectors=self.vectors[list(places)], tokens=tokens, beside=beside)
+
+    @property
+    def spaces(self) -> list[Embedded]:
+        """Give the vectors of each space."""
+        return [self] if self.beside is None else [self, self.beside]
 
 
 def build_row(ready: Ready, *, actor: Actor, target: Target, now: datetime, session_id: UUID | None = None) -> Memory:
@@ -223,36 +264,56 @@ def insert_postings(rows: Sequence[tuple[Memory, dict[int, int], int]]) -> None:
 
 
 def insert_vectors(rows: Sequence[Memory], embedded: Embedded) -> None:
-    """Insert the vectors of rows in one space, and those of their tokens, replacing what is there."""
-    owner_id = current_owner()
+    """Insert the vectors of rows in their spaces, and those of their tokens, replacing what is there.
+
+    What lacks is noted in the same statement: a space in use or beside it of which no vectors are given gets them from
+    the workers. A space that was given up meanwhile gets none.
+    """
+    _put(INSERT_VECTORS, rows, embedded)
+    if embedded.pending:
+        queue_vectors([row.pk for row in rows], now=now())
+
+
+def add_vectors(rows: Sequence[Memory], embedded: Embedded) -> None:
+    """Insert as `insert_vectors` does what was lacking, for the work that makes it; notes nothing."""
+    _put(PUT_VECTORS, rows, embedded)
+
+
+def _put(statement: str, rows: Sequence[Memory], embedded: Embedded) -> None:
+    every = [
+        (one.space_id, row, vector) for one in embedded.spaces for row, vector in zip(rows, one.vectors, strict=True)
+    ]
     with connection.cursor() as cursor:
         cursor.execute(
-            """INSERT INTO memory_memoryvector (owner_id, memory_id, space_id, scope, live, vec)
-            SELECT %s, v.memory_id, %s, v.scope, v.live, v.vec::halfvec
-            FROM unnest(%s::uuid[], %s::uuid[], %s::boolean[], %s::text[]) AS v (memory_id, scope, live, vec)
-            ORDER BY v.memory_id
-            ON CONFLICT (owner_id, memory_id, space_id)
-            DO UPDATE SET vec = excluded.vec, scope = excluded.scope, live = excluded.live""",
-            [
-                owner_id,
-                embedded.space_id,
-                [row.pk for row in rows],
-                [row.scope for row in rows],
-                [row.status == Status.LIVE for row in rows],
-                [vector_text(vector) for vector in embedded.vectors],
-            ],
+            statement,
+            {
+                "owner": current_owner(),
+                "ids": [row.pk for _, row, _ in every],
+                "spaces": [space_id for space_id, _, _ in every],
+                "scopes": [row.scope for _, row, _ in every],
+                "live": [row.status == Status.LIVE for _, row, _ in every],
+                "vectors": [vector_text(vector) for _, _, vector in every],
+                "given": [one.space_id for one in embedded.spaces],
+                "job": DueWork.SPACES,
+                "now": now(),
+            },
         )
-    if embedded.tokens is not None:
-        insert_token_vectors(rows, embedded.tokens, space_id=embedded.space_id, reduction=embedded.reduction)
+    for one in embedded.spaces:
+        if one.tokens is not None:
+            insert_token_vectors(rows, one.tokens, space_id=one.space_id, reduction=one.reduction)
 
 
 def queue_vectors(memory_ids: Sequence[UUID], *, now: datetime) -> None:
-    """Queue the vectors of memories for the backfill and tell the workers."""
+    """Queue the vectors of memories for the backfill and tell the workers, also of the space beside the one in use."""
     PendingVector.objects.bulk_create(
         [PendingVector(owner_id=current_owner(), memory_id=memory_id, next_at=now) for memory_id in memory_ids],
         ignore_conflicts=True,
     )
-    call_for_work(DueWork.VECTORS, due_at=now)
+    with connection.cursor() as cursor:
+        cursor.execute(
+            CALL_FOR_VECTORS,
+            {"owner": current_owner(), "now": now, "vectors": DueWork.VECTORS, "spaces": DueWork.SPACES},
+        )
 
 
 def note_expiry(rows: Iterable[Memory]) -> None:

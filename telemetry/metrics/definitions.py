@@ -91,13 +91,26 @@ HEALTH_CHECK = _gauge(
 DISK_FREE = _gauge("loci_disk_free_bytes", "Free space where the embedded database lies.")
 PROVIDER_UP = _gauge(
     "loci_provider_up",
-    "1 while the embedder, reranker or language model that is configured answered its last call of the web process, "
-    "else 0.",
+    "1 while the embedder, the second one, the reranker or language model that is configured answered its last call of "
+    "the web process, else 0.",
     "kind",
 )
 REDIS_UP = _gauge(
     "loci_redis_up",
     "1 while Redis answers the web process, else 0: limits are counted in each process then. Only with REDIS_URL.",
+)
+
+SPACE_FILL = _gauge(
+    "loci_embedding_space_filled_ratio",
+    "Share of the memories that have a vector in the embedding space beside the one in use, by its state (`filling`, "
+    "`standby`); absent where there is none.",
+    "state",
+)
+SPACE_PAUSED = _gauge(
+    "loci_embedding_space_paused",
+    "1 while no vectors are made for the embedding space beside the one in use, since its embedder fails or is not "
+    "configured; absent where there is none.",
+    "state",
 )
 
 _group = "Requests"

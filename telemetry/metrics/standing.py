@@ -13,6 +13,7 @@ from typing import Any, Final
 import psycopg
 from django.conf import settings
 
+from memory.providers.guarded_embedder import GuardedEmbedder
 from memory.services.clock import now
 from memory.services.direct_connections import driver_parameters
 from memory.services.health.work import Work, waiting_work, with_queue
@@ -89,11 +90,14 @@ def _projected(told: Standing) -> Values:
 
 def _worked_on(work: Work, in_table: int) -> Values:
     """Give what the checks `worker` and `queue` of health go by, so that an alert and a check tell the same."""
+    space = work.beside
     waited = (now() - work.oldest_task).total_seconds() if work.oldest_task is not None else 0.0
     tasks = in_table if settings.QUEUE_BROKER == "orm" else work.tasks
     return {
         metrics.QUEUE_TASKS: [((), float(tasks))] if work.queue_answers else [],
         metrics.QUEUE_LAG: [((), max(0.0, waited))] if work.queue_answers else [],
+        metrics.SPACE_FILL: [((space.state,), space.share)] if space is not None else [],
+        metrics.SPACE_PAUSED: [((space.state,), float(bool(space.pause)))] if space is not None else [],
         metrics.WORKER_SEEN: [((), work.last_run.timestamp())] if work.last_run is not None else [],
     }
 
@@ -150,12 +154,17 @@ def _redis() -> Values:
     return {metrics.REDIS_UP: [((), float(connection().answers()))]}
 
 
+def _well(model: GuardedEmbedder | None) -> bool:
+    return model is not None and model.state().status == "ok"
+
+
 def _providers() -> list[Value]:
     from memory.errors import LociError
-    from memory.providers.composition import embedder, language_model_failure, reranker
+    from memory.providers.composition import embedder, language_model_failure, reranker, second_embedder
 
     known: tuple[tuple[str, bool, Callable[[], bool]], ...] = (
         ("embedder", settings.EMBEDDING_PROVIDER != "none", lambda: embedder().state().status == "ok"),
+        ("second_embedder", settings.EMBEDDING_SECOND_PROVIDER != "none", lambda: _well(second_embedder())),
         ("reranker", settings.RERANKER_PROVIDER != "none", lambda: reranker().state().status == "ok"),
         ("language_model", bool(settings.LLM_BASE_URL), lambda: language_model_failure() is None),
     )

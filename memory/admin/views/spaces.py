@@ -16,10 +16,12 @@ from memory.admin.views.frame import page
 from memory.errors import LociError
 from memory.models import EmbeddingSpace, Memory
 from memory.palace.errors import problem_of
-from memory.palace.numbers import local
+from memory.palace.numbers import local, whole
 from memory.palace.presenters import label
 from memory.services.actors import Actor
 from memory.services.embedding_spaces import call_for_vectors, nearest, space_standing
+from memory.services.spaces.in_use import BESIDE
+from memory.services.spaces.progress import progress_of
 
 
 @staff_page("GET", "HEAD")
@@ -31,10 +33,29 @@ def spaces(request: HttpRequest, actor: Actor) -> HttpResponse:
             "state": label(space.state),
             "address": reverse("loci-admin:space", args=[space.pk]),
             "opened": columns.when(space.created_at),
+            "progress": _progress(space),
         }
         for space in EmbeddingSpace.objects.order_by("-pk")
     ]
     return page(request, "spaces", _("Embedding spaces"), {"lines": lines})
+
+
+def _progress(space: EmbeddingSpace) -> str:
+    """Say how far a space beside the one in use is over all owners, and why it pauses; nothing of another one."""
+    if space.state not in BESIDE:
+        return ""
+    found = progress_of(space)
+    counts = {"done": whole(found.done), "total": whole(found.total), "percent": local(f"{found.percent}%")}
+    sentence = _("%(done)s of %(total)s memories (%(percent)s)") % counts
+    return (
+        sentence
+        if not space.pause
+        else _("%(progress)s, paused: %(code)s")
+        % {
+            "progress": sentence,
+            "code": space.pause,
+        }
+    )
 
 
 @staff_page("GET", "HEAD", "POST")
@@ -52,6 +73,7 @@ def space(request: HttpRequest, actor: Actor, space_id: int) -> HttpResponse:
     standing = space_standing(actor=actor, space_id=space_id)
     context: dict[str, object] = {
         "standing": standing,
+        "progress": _progress(standing.space),
         "state": label(standing.space.state),
         "opened": columns.when(standing.space.created_at),
     }

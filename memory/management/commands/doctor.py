@@ -15,7 +15,6 @@ from django.db import DatabaseError, InterfaceError, connections
 
 from config import serving
 from memory.errors import LociError
-from memory.providers.composition import embedder
 from memory.services.accounts import owners_without_keys
 from memory.services.findings import Finding, Status, worst
 from memory.services.health import RESTORE_VAULT, health_findings
@@ -26,6 +25,7 @@ from memory.services.projection.health import NAME as NEO4J
 from memory.services.projection.health import probed_finding
 from memory.services.replica_probe import probed_replica
 from memory.services.server_checks import server_findings
+from memory.services.spaces.in_use import embedder_in_use
 from runtime import bootstrap
 from runtime.errors import RuntimeFault
 from runtime.instance import running_address, running_instance
@@ -169,7 +169,7 @@ def _embedded_database() -> list[Finding]:
 def _probed(found: Finding) -> Finding:
     """Ask the embedder for one vector."""
     try:
-        width = int(embedder().embed([PROBE]).shape[1])
+        width = int(embedder_in_use().embed([PROBE]).shape[1])
     except LociError as error:
         return Finding(
             "embedder", "degraded", f"{error.message} Recall works by words.", "Check the EMBEDDING_ settings."

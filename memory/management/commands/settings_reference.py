@@ -24,9 +24,10 @@ the published designs Prax, Praxis, CortexPrism and Engram have for the same thi
 
 
 NOTES: Mapping[str, str] = {
-    "Embedding": "The embedder is chosen before the first memory: stored memories cannot be given the vectors of "
-    "another one yet. With another one they are found by words, until the former one is set again. `local` reads "
-    "English best; in other languages words still match, and a multilingual model can be set instead.\n",
+    "Embedding": "Vectors of two models never meet. Another embedder is named by `EMBEDDING_SECOND_…` and "
+    "[moved to](../how-to/embedding-spaces.md) while everything goes on. With another one than that of the stored "
+    "vectors alone, memories are found by words. `local` reads English best; in other languages words still match, and "
+    "a multilingual model can be set instead.",
 }
 
 

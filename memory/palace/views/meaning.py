@@ -11,7 +11,7 @@ from django.shortcuts import render
 from django.utils.translation import gettext as _
 
 from memory.palace.access import is_partial, person_page, safe_next
-from memory.palace.meaning import SEEN_COOKIE, embedder_status, look_at_embedder
+from memory.palace.meaning import SEEN_COOKIE, embedder_status, look_at_embedder, moving_status
 from memory.palace.worker_notice import silent_sentence
 from memory.services.actors import Actor
 from memory.services.catching_up import embed_all, vectors_waiting
@@ -25,7 +25,7 @@ def embed(request: HttpRequest, actor: Actor) -> HttpResponse:
     """Begin to make every vector that waits."""
     waiting = embed_all(actor=actor)
     if is_partial(request):
-        return _progress(request, waiting)
+        return _progress(request, actor, waiting)
     if waiting and worker_is_silent():
         messages.warning(request, silent_sentence())
     elif waiting:
@@ -41,7 +41,7 @@ def progress(request: HttpRequest, actor: Actor) -> HttpResponse:
     if not is_partial(request):
         return HttpResponseRedirect(safe_next(request, "palace:recall"))
     look_at_embedder()
-    return _progress(request, vectors_waiting(actor=actor))
+    return _progress(request, actor, vectors_waiting(actor=actor))
 
 
 @person_page("POST")
@@ -60,9 +60,10 @@ def seen(request: HttpRequest, actor: Actor) -> HttpResponse:
     return response
 
 
-def _progress(request: HttpRequest, waiting: int) -> HttpResponse:
+def _progress(request: HttpRequest, actor: Actor, waiting: int) -> HttpResponse:
     context = {
         "embedder": embedder_status(waiting),
+        "moving": moving_status(actor.owner_id),
         "catching_up": True,
         "worker": not worker_is_silent(),
         "partial": True,

@@ -21,7 +21,7 @@ from memory.palace.setting_words import LABELS, VALUES, short
 from memory.palace.settings_changes import last_changes
 from memory.palace.settings_forms import SettingsForm, refused
 from memory.palace.surroundings import surroundings
-from memory.providers.composition import embedder
+from memory.providers.composition import second_embedder
 from memory.services.actors import Actor
 from memory.services.agents import list_agents
 from memory.services.clock import now
@@ -29,6 +29,7 @@ from memory.services.legible import UNREADABLE, legible
 from memory.services.retention_policies import MOST_COUNTED, count_outcomes
 from memory.services.settings import change_settings, chosen_settings, get_settings
 from memory.services.settings_table import OWNER_SETTINGS
+from memory.services.spaces.in_use import embedder_in_use
 
 PARTS: Final = {
     "recall": (
@@ -144,13 +145,14 @@ def _embedding(request: HttpRequest) -> list[dict[str, str]]:
     """Give what staff may know of the model that reads for meaning, and what to change it with; nothing to others."""
     if not isinstance(request.user, User) or not request.user.is_staff:
         return []
-    model = embedder()
+    model = embedder_in_use()
     space = EmbeddingSpace.objects.filter(state=SpaceState.ACTIVE).first()
-    address = installed.OLLAMA_BASE_URL if model.provider == "ollama" else installed.EMBEDDING_BASE_URL
-    named = "OLLAMA_BASE_URL" if model.provider == "ollama" else "EMBEDDING_BASE_URL"
+    prefix = "EMBEDDING_SECOND" if model is second_embedder() else "EMBEDDING"
+    named = "OLLAMA_BASE_URL" if model.provider == "ollama" else f"{prefix}_BASE_URL"
+    address = getattr(installed, named)
     return [
-        {"name": _("Provider"), "value": model.provider, "type": "EMBEDDING_PROVIDER=local"},
-        {"name": _("Model"), "value": model.model or _("none"), "type": "EMBEDDING_MODEL=…"},
+        {"name": _("Provider"), "value": model.provider, "type": f"{prefix}_PROVIDER=local"},
+        {"name": _("Model"), "value": model.model or _("none"), "type": f"{prefix}_MODEL=…"},
         {
             "name": _("Address"),
             "value": _without_password(address) or _("in this process"),

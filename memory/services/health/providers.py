@@ -11,8 +11,9 @@ from django.conf import settings
 
 from memory.errors import LociError
 from memory.models import EmbeddingSpace, SpaceState
-from memory.providers.composition import embedder, language_model_failure, reranker
+from memory.providers.composition import language_model_failure, reranker
 from memory.services.findings import Finding
+from memory.services.spaces.in_use import configured
 
 
 def embedder_finding() -> Finding:
@@ -27,21 +28,24 @@ def embedder_finding() -> Finding:
 def of_embedder(space: Sequence[str | int] | None) -> Finding:
     """Judge the embedder beside the space (provider, model, width) that stored vectors belong to."""
     name = "embedder"
-    if settings.EMBEDDING_PROVIDER == "none":
+    if settings.EMBEDDING_PROVIDER == "none" and settings.EMBEDDING_SECOND_PROVIDER == "none":
         return Finding(name, "ok", "No embedder is configured: recall works by words alone.", there=False)
     try:
-        model = embedder()
+        known = list(configured())
     except LociError as error:
         return Finding(name, "failing", error.message, "Correct the EMBEDDING_ settings and restart.")
-    this = f"{model.provider}/{model.model}"
-    if space is not None and (space[0], space[1]) != (model.provider, model.model):
+    model = next((one for one in known if space is None or (space[0], space[1]) == (one.provider, one.model)), None)
+    if model is None:
+        assert space is not None
+        this = f"{known[0].provider}/{known[0].model}"
         return Finding(
             name,
             "degraded",
             f"The stored vectors belong to {space[0]}/{space[1]}, but {this} is configured: recall works by words.",
-            "Set EMBEDDING_PROVIDER and EMBEDDING_MODEL as they were. The embedder is chosen before the first memory: "
-            "stored memories cannot be given vectors of another one yet.",
+            "Set EMBEDDING_PROVIDER and EMBEDDING_MODEL as they were. To move to the new embedder, name it by "
+            "EMBEDDING_SECOND_PROVIDER and EMBEDDING_SECOND_MODEL: python3 manage.py spaces open",
         )
+    this = f"{model.provider}/{model.model}"
     state = model.state()
     if state.status == "failing":
         reason = state.reason or "no reason given"

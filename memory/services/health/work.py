@@ -15,6 +15,7 @@ from memory.models import DueWork, SpaceState
 from memory.services.clock import now
 from memory.services.findings import Finding
 from memory.services.jobs import CONSOLIDATION, SIGNS_OF_LIFE
+from memory.services.spaces.in_use import BESIDE
 
 # The schedule comes every minute; one missed round is no sign of trouble yet.
 SILENCE: Final = timedelta(minutes=3)
@@ -36,8 +37,29 @@ WORK_SQL: Final = """
            (SELECT count(*) FROM django_q_ormq WHERE lock <= %(now)s),
            (SELECT min(lock) FROM django_q_ormq WHERE lock <= %(now)s),
            (SELECT ARRAY[provider, model, dimension::text] FROM memory_embeddingspace WHERE state = %(active)s),
-           EXISTS (SELECT FROM memory_owner)
+           EXISTS (SELECT FROM memory_owner),
+           (SELECT ARRAY[s.state, s.provider, s.model, s.pause, coalesce(sum(f.done + f.closed), 0)::text,
+                         coalesce(sum(f.total), 0)::text]
+            FROM memory_embeddingspace s LEFT JOIN memory_spacefill f ON f.space_id = s.id
+            WHERE s.state = ANY(%(beside)s) GROUP BY s.id LIMIT 1)
 """
+
+
+@dataclass(frozen=True, slots=True)
+class Beside:
+    """The embedding space beside the one in use: its state, its model, why it pauses, and how far it is."""
+
+    state: str
+    provider: str
+    model: str
+    pause: str
+    done: int
+    total: int
+
+    @property
+    def share(self) -> float:
+        """Give the share of the memories that have their vector in it, 0 to 1."""
+        return min(1.0, self.done / self.total) if self.total else 1.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,8 +67,8 @@ class Work:
     """What waits in the whole installation.
 
     `oldest_due`, `oldest_run_due` and `oldest_task` are moments since when something waits; a task that a worker holds
-    does not wait. `space` is provider, model and width of the vectors that are used. `queue_answers` is False where the
-    queue is elsewhere and cannot be asked.
+    does not wait. `space` is provider, model and width of the vectors that are used. `beside` is the
+    space beside that, where there is one. `queue_answers` is False where the queue is elsewhere and cannot be asked.
     """
 
     owners_waiting_for_vectors: int
@@ -59,6 +81,7 @@ class Work:
     oldest_task: datetime | None
     space: Sequence[str] | None
     owners: bool
+    beside: Beside | None = None
     queue_answers: bool = True
 
 
@@ -92,10 +115,15 @@ def waiting_work(cursor: Cursor | None = None) -> Work:
             "retry": DueWork.CONSOLIDATE_RETRY,
             "tasks": list(SIGNS_OF_LIFE),
             "active": str(SpaceState.ACTIVE),
+            "beside": [str(state) for state in BESIDE],
             "now": now(),
         },
     )
-    return Work(*cursor.fetchone())
+    row = list(cursor.fetchone())
+    if row[-1] is not None:
+        state, provider, model, pause, done, total = row[-1]
+        row[-1] = Beside(state, provider, model, pause, int(done), int(total))
+    return Work(*row)
 
 
 def with_queue(work: Work) -> Work:
@@ -113,7 +141,8 @@ def with_queue(work: Work) -> Work:
 
 def work_findings(work: Work) -> list[Finding]:
     """Judge what waits."""
-    return [_vectors(work), _worker(work), _queue(work), _consolidation(work)]
+    beside = [_space_beside(work.beside)] if work.beside is not None else []
+    return [_vectors(work), *beside, _worker(work), _queue(work), _consolidation(work)]
 
 
 def _vectors(work: Work) -> Finding:
@@ -126,6 +155,20 @@ def _vectors(work: Work) -> Finding:
     if work.owners_waiting_for_tokens:
         return Finding("vectors", "ok", f"Token vectors of {_owners(work.owners_waiting_for_tokens)} are being made.")
     return Finding("vectors", "ok", "No vectors are waiting to be made.")
+
+
+def _space_beside(space: Beside) -> Finding:
+    name, this = "second space", f"{space.provider}/{space.model}"
+    if space.pause:
+        detail = f"No vectors are made for {this} now ({space.pause}). What is in use goes on."
+        remedy = "Check the EMBEDDING_SECOND_ settings and the embedder's server; it is tried again every minute."
+        if space.state == SpaceState.STANDBY:
+            remedy = "Check the embedder that was used before, or give its space up: python3 manage.py spaces retire"
+        return Finding(name, "degraded", detail, remedy)
+    done = f"{space.done} of {space.total} memories"
+    if space.state == SpaceState.FILLING:
+        return Finding(name, "ok", f"The space of {this} is being filled: {done}. Recall goes on in the one in use.")
+    return Finding(name, "ok", f"The space of {this} stands by: {done}.")
 
 
 def _worker(work: Work) -> Finding:

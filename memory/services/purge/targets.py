@@ -68,6 +68,7 @@ from memory.models import (
     Session,
     Skill,
     SkillDependency,
+    SpaceFill,
     TemporalEvent,
     TokenVectors,
 )
@@ -89,6 +90,7 @@ from memory.text.tokens import forget_words
 
 TABLES: Final = (
     TableTarget("due_work", DueWork),
+    TableTarget("space_fills", SpaceFill),
     TableTarget("consolidation_leases", ConsolidationLease),
     TableTarget("review_evidence", ReviewEvidence),
     TableTarget("review_items", ReviewItem),

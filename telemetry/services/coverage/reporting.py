@@ -19,7 +19,7 @@ from memory.models import owner_scope
 from memory.services.actors import Actor, Permission
 from memory.services.audit.reading import is_recorded, reads, record_read
 from memory.services.clock import now
-from memory.services.embedding import active_space
+from memory.services.spaces.in_use import active_space
 from telemetry.models import Stream, TelemetryState, TurnEvent
 from telemetry.services.asked import require_agents, require_days
 from telemetry.services.coverage.analysis import Analysis, analyse, load

@@ -23,8 +23,8 @@ from memory.ports.outbound import EMBEDDING, on_behalf_of
 from memory.providers.composition import embedder
 from memory.providers.misconfigured import ProviderMisconfigured
 from memory.services.clock import now
-from memory.services.embedding import active_space
 from memory.services.legible import legible
+from memory.services.spaces.in_use import active_space, model_of, required_model
 from memory.text.vectors import vector_text
 from telemetry.models import BudgetPeriod, RequestVector, TurnEvent
 from telemetry.services.costs.periods import period_of
@@ -91,14 +91,14 @@ def reach() -> Reach:
     """
     if settings.EMBEDDING_PROVIDER == "none":
         return Reach(None, "embedder.none")
+    space = EmbeddingSpace.objects.filter(state=SpaceState.ACTIVE).first()
     try:
-        model = embedder()
+        model = embedder() if space is None else model_of(space)
     except ProviderMisconfigured as error:
         return Reach(None, error.machine_code)
-    here = settings.EMBEDDING_PROVIDER in IN_PROCESS
-    space = EmbeddingSpace.objects.filter(state=SpaceState.ACTIVE).first()
-    if space is not None and (space.provider, space.model) != (model.provider, model.model):
+    if model is None:
         return Reach(None, "embedder.other_space")
+    here = model.provider in IN_PROCESS
     try:
         require_allowance(
             Intended(
@@ -190,11 +190,17 @@ def make_vectors(owner_id: UUID, space: EmbeddingSpace, event_ids: Sequence[UUID
         opened = [place for place, text in enumerate(texts.values()) if text]
         if opened:
             with on_behalf_of(owner_id, COMPONENT):
-                vectors[opened] = embedder().embed([text for text in texts.values() if text])
+                vectors[opened] = required_model(space).embed([text for text in texts.values() if text])
         with owner_scope(owner_id):
             store_vectors(space, list(texts), vectors)
         made += len(texts)
     return made
+
+
+def remove_of_space(space_id: int) -> int:
+    """Remove vectors of the current owner's requests in a space that was given up; gives how many."""
+    count, _ = RequestVector.objects.filter(space_id=space_id).delete()
+    return int(count)
 
 
 def announce_made(owner_id: UUID) -> None:

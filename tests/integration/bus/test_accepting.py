@@ -22,7 +22,6 @@ from memory.models import (
 )
 from memory.providers import composition
 from memory.providers.stub_embedder import StubEmbedder
-from memory.services import embedding
 from memory.services.actors import Actor, Permission
 from memory.services.agents import authenticate, create_key
 from memory.services.bus.accepting import Accepted, accept_message
@@ -33,6 +32,7 @@ from memory.services.recall import recall
 from memory.services.remember import remember
 from memory.services.retirement import restore_memory
 from memory.services.review_decisions import approve, reject
+from memory.services.spaces import in_use
 from tests.integration.bus.conftest import (
     Agents,
     StandingClock,
@@ -363,7 +363,7 @@ def test_the_embedder_is_asked_outside_of_every_transaction(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     watchful = Watchful()
-    for module in (composition, embedding):
+    for module in (composition, in_use):
         monkeypatch.setattr(module, "embedder", lambda: watchful)
     owner = make_owner("alice")
     one, other = (make_agent(owner, name)[0] for name in ("one", "other"))

@@ -17,7 +17,10 @@ from memory.services.agents import _digest
 from tests.integration.leaks.world import World, undone
 
 # Tables with an owner's id that everybody may look into, each with the reason.
-OPEN = {"memory_duework": "ids and times only; workers read it to find whose work is due"}
+OPEN = {
+    "memory_duework": "ids and times only; workers read it to find whose work is due",
+    "memory_spacefill": "ids, counts and times only; health and operators see how far the whole is",
+}
 
 
 @contextmanager

@@ -197,7 +197,7 @@ class TestHealth:
         EmbeddingSpace.objects.create(provider="local", model="another", dimension=384, state=SpaceState.ACTIVE)
         assert checks()["embedder"]["status"] == "degraded"
         remedies = {found.name: found.remedy for found in health.health_findings()}
-        assert "before the first memory" in remedies["embedder"]
+        assert "manage.py spaces open" in remedies["embedder"]
 
     def test_words_only_is_a_choice(self, checks: Callable[[], Any], alice: Actor, settings: Any) -> None:
         settings.EMBEDDING_PROVIDER = "none"

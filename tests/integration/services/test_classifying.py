@@ -26,6 +26,7 @@ from memory.services.memories import history
 from memory.services.missing_tokens import fill_tokens
 from memory.services.retirement import archive_memory, restore_memory
 from memory.services.settings import change_settings
+from memory.services.spaces.in_use import Kept, SpacesInUse, active_space
 from memory.services.suggestions import completions
 from tests.contract.providers.loopback_server import Received, Reply
 from tests.integration.consolidation.dreams import Outside
@@ -317,7 +318,7 @@ class TestVectors:
     ) -> None:
         memory_id = state(alice, ASTHMA)
         with judging(ILL) as chat, monkeypatch.context() as away:
-            away.setattr("memory.services.embedding.embedder", lambda: NoEmbedder())
+            away.setattr("memory.services.spaces.in_use.embedder", lambda: NoEmbedder())
             looked(alice, chat)
             with owner_scope(alice.owner_id), connection.cursor() as cursor:
                 cursor.execute("SELECT count(*) FROM memory_memoryvector WHERE memory_id = %s", [memory_id])
@@ -431,7 +432,8 @@ class TestRaces:
                     looked(alice, chat)
                     return embedder.embed(texts)
 
-            monkeypatch.setattr("memory.services.backfill.embedder", Slow)
+            slow = SpacesInUse(Kept(active_space(), Slow()))  # type: ignore[arg-type]
+            monkeypatch.setattr("memory.services.backfill.spaces_in_use", lambda: slow)
             backfill_vectors(owner_id=alice.owner_id, at=now())
         assert stands_for(alice, memory_id, "Since spring I take [HEALTH].")
 

@@ -16,7 +16,7 @@ from memory.providers import composition
 from memory.providers.guarded_embedder import GuardedEmbedder
 from memory.providers.stub_embedder import StubEmbedder
 from memory.recall import dense
-from memory.services import embedding, questions, reinforcement
+from memory.services import reinforcement
 from memory.services.actors import Actor
 from memory.services.context import build_context
 from memory.services.drafts import Draft
@@ -25,6 +25,7 @@ from memory.services.explanations import explanation
 from memory.services.questions import RecallRequest
 from memory.services.recall import recall
 from memory.services.remember import remember, remember_many
+from memory.services.spaces import in_use
 from memory.services.turns import TurnDraft, ingest_turns
 
 
@@ -48,9 +49,8 @@ class Flaky:
 def flaky(monkeypatch: pytest.MonkeyPatch) -> Flaky:
     made = Flaky()
     guarded = GuardedEmbedder(made, failures=1000)
-    for module in (composition, embedding, questions):
+    for module in (composition, in_use):
         monkeypatch.setattr(module, "embedder", lambda: guarded)
-    monkeypatch.setattr("memory.services.backfill.embedder", lambda: guarded)
     return made
 
 

@@ -282,7 +282,7 @@ class TestFilling:
             def embed_with_tokens(self, texts: Any) -> Any:
                 raise EmbedderUnavailable
 
-        monkeypatch.setattr(missing_tokens, "embedder", lambda: GuardedTokenEmbedder(Away()))
+        monkeypatch.setattr(missing_tokens, "embedder_in_use", lambda: GuardedTokenEmbedder(Away()))
         moment = now()
         assert fill_tokens(owner_id=alice.owner_id, at=moment) == (0, moment + missing_tokens.TRY_AGAIN)
 
@@ -327,7 +327,7 @@ class TestFilling:
                 archive_memory(actor=alice, memory_id=archived)
                 return local.embed_with_tokens(texts)
 
-        monkeypatch.setattr(missing_tokens, "embedder", lambda: GuardedTokenEmbedder(Slow()))
+        monkeypatch.setattr(missing_tokens, "embedder_in_use", lambda: GuardedTokenEmbedder(Slow()))
         assert fill_tokens(owner_id=alice.owner_id, at=now()) == (0, None)
         assert set(blobs(alice)) == {changed}
         assert close(opened(alice, changed), matrix_of("Three herons."))

@@ -10,7 +10,6 @@ from django.db import connection
 
 from memory.providers import composition
 from memory.providers.stub_embedder import StubEmbedder
-from memory.services import embedding, questions
 from memory.services.actors import Actor
 from memory.services.changes import change_memory
 from memory.services.context import build_context
@@ -20,6 +19,7 @@ from memory.services.questions import RecallRequest
 from memory.services.recall import recall
 from memory.services.remember import remember
 from memory.services.retirement import archive_memory, restore_memory
+from memory.services.spaces import in_use
 
 
 class Watchful(StubEmbedder):
@@ -36,7 +36,7 @@ class Watchful(StubEmbedder):
 @pytest.mark.django_db(transaction=True)
 def test_the_embedder_is_asked_outside(make_owner: Callable[..., Actor], monkeypatch: pytest.MonkeyPatch) -> None:
     watchful = Watchful()
-    for module in (composition, embedding, questions):
+    for module in (composition, in_use):
         monkeypatch.setattr(module, "embedder", lambda: watchful)
     owner = make_owner("alice")
     memory_id = remember(actor=owner, draft=Draft(text="The kettle whistles.")).memory_id

@@ -24,6 +24,7 @@ from tests.apps import ours
 OUTSIDE = {
     "memory_duework": "ids and times only; workers read it to find whose work is due",
     "memory_graphprojection": "ids, counts and times only; health and metrics read whose projection is behind",
+    "memory_spacefill": "ids, counts and times only; health and operators see how far the whole is",
 }
 # Unique indexes that do not begin with the owner, each with the reason.
 OTHER_UNIQUE = {"agent_key_digest_once": "found by a digest of 256 random bits before the owner is known"}

@@ -1,0 +1,39 @@
+"""A filling in a process of its own that stops in its second batch and waits there to be killed.
+
+Call it with the owner's id and a file that is made when it is reached.
+"""
+
+from __future__ import annotations
+
+import sys
+import time
+from pathlib import Path
+from typing import Any
+from uuid import UUID
+
+SECONDS = 120.0
+
+
+def main() -> None:
+    import django
+
+    django.setup()
+    from memory.services.clock import now
+    from memory.services.embedding import embedded_by
+    from memory.services.spaces import filling
+
+    embed, batches = embedded_by, []
+
+    def stop(*args: Any, **options: Any) -> Any:
+        batches.append(args)
+        if len(batches) > 1:
+            Path(sys.argv[2]).touch()
+            time.sleep(SECONDS)
+        return embed(*args, **options)
+
+    filling.embedded_by = stop  # type: ignore[attr-defined]
+    filling.fill_spaces(owner_id=UUID(sys.argv[1]), at=now())
+
+
+if __name__ == "__main__":
+    main()
