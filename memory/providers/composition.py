@@ -221,6 +221,7 @@ def outbound_policy() -> OutboundPolicy:
         private_hosts=settings.OUTBOUND_PRIVATE_HOSTS,
         pins=settings.OUTBOUND_PINS,
         ca_file=settings.OUTBOUND_CA_FILE,
+        proxy=settings.OUTBOUND_PROXY,
     )
 
 

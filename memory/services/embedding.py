@@ -41,7 +41,12 @@ def active_space(model: Embedder | None = None) -> EmbeddingSpace:
             "configured. Texts are stored and found by words; set the former model again."
         )
     if found.dimension != model.dimension:
-        raise EmbedderUnavailable("The embedder now answers with another width than its stored vectors have.")
+        raise EmbedderUnavailable(
+            f"The stored vectors have the width {found.dimension}, but the embedder now answers with "
+            f"{model.dimension}. Have its server use the former model again, or move to the other one in a space of "
+            "its own (`manage.py spaces`).",
+            code="embedder.width_changed",
+        )
     return found
 
 
