@@ -16,7 +16,7 @@ from memory.providers.misconfigured import ProviderMisconfigured
 
 T = TypeVar("T")
 
-# Refusals of a server that is there and answers at once: to ask it again costs nothing, and it may be mended any moment.
+# Refusals of a server that is there and answers at once: asking it again costs nothing, and it may be mended soon.
 QUICK: Final = frozenset({"embedder.model_missing"})
 
 

@@ -30,6 +30,7 @@ from memory.providers.master_key import master_key, refuse_given
 from memory.providers.minilm.embedder import MiniLmEmbedder
 from memory.providers.misconfigured import ProviderMisconfigured
 from memory.providers.ollama_embedder import OllamaEmbedder
+from memory.providers.ollama_server import OllamaServer
 from memory.providers.openai_embedder import OpenAiEmbedder
 from memory.providers.outbound.policy import OutboundPolicy
 from memory.providers.rerankers.absent import NoReranker
@@ -229,20 +230,42 @@ def _limits() -> Limits:
     return Limits(read_seconds=settings.EMBEDDING_TIMEOUT, total_seconds=settings.EMBEDDING_TIMEOUT)
 
 
+def ollama_server() -> OllamaServer:
+    """Give the Ollama that embeds, or else the one of OLLAMA_BASE_URL; the caller closes it.
+
+    Raises:
+        ProviderMisconfigured: its settings cannot work.
+    """
+    base_url, api_key = _ollama_place()
+    return OllamaServer(base_url=base_url, api_key=api_key, policy=outbound_policy())
+
+
+def ollama_model() -> str:
+    """Give the name of the model that Ollama embeds with, or would."""
+    return (settings.EMBEDDING_MODEL if settings.EMBEDDING_PROVIDER == "ollama" else "") or OLLAMA_MODEL
+
+
+def ollama_embedder(model: str) -> OllamaEmbedder:
+    """Give an embedder of the server that `ollama_server` gives.
+
+    Raises:
+        ProviderMisconfigured: its settings cannot work.
+    """
+    base_url, api_key = _ollama_place()
+    return OllamaEmbedder(base_url=base_url, model=model, api_key=api_key, limits=_limits(), policy=outbound_policy())
+
+
+def _ollama_place() -> tuple[str, str]:
+    if settings.EMBEDDING_PROVIDER != "ollama":
+        # The address and the key of the embedder belong to another server.
+        return settings.OLLAMA_BASE_URL, ""
+    return settings.EMBEDDING_BASE_URL or settings.OLLAMA_BASE_URL, settings.EMBEDDING_API_KEY
+
+
 def _openai() -> Embedder:
     return OpenAiEmbedder(
         base_url=settings.EMBEDDING_BASE_URL or OPENAI_URL,
         model=settings.EMBEDDING_MODEL or OPENAI_MODEL,
-        api_key=settings.EMBEDDING_API_KEY,
-        limits=_limits(),
-        policy=outbound_policy(),
-    )
-
-
-def _ollama() -> Embedder:
-    return OllamaEmbedder(
-        base_url=settings.EMBEDDING_BASE_URL or settings.OLLAMA_BASE_URL,
-        model=settings.EMBEDDING_MODEL or OLLAMA_MODEL,
         api_key=settings.EMBEDDING_API_KEY,
         limits=_limits(),
         policy=outbound_policy(),
@@ -261,7 +284,7 @@ def _fastembed() -> Embedder:
 _EMBEDDERS: Final[Mapping[str, Callable[[], Embedder]]] = {
     "local": lambda: MiniLmEmbedder(threads=settings.EMBEDDING_THREADS),
     "openai": _openai,
-    "ollama": _ollama,
+    "ollama": lambda: ollama_embedder(ollama_model()),
     "fastembed": _fastembed,
     "stub": StubEmbedder,
     "none": NoEmbedder,

@@ -224,8 +224,10 @@ class JsonOverHttp:
             self._exchange("POST", url, content, quiet_seconds, deadline, made) as response,
         ):
             if not response.is_success:
-                answer = self._read(response, deadline)
-                yield iter([answer.value()] if answer.says('"error"') else [])
+                answer = Answer(response.status_code, self._body(response, deadline, LARGEST_ERROR_BYTES, cut=True))
+                if not answer.says('"error"'):
+                    raise Unreachable(f"refuses the request (status {answer.status})")
+                yield iter([answer.value()])
                 return
             yield self._values(response)
 

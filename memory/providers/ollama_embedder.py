@@ -14,7 +14,8 @@ from memory.providers.openai_embedder import PATH as OPENAI_PATH
 CURRENT_PATH = "/api/embed"
 LEGACY_PATH = "/api/embeddings"
 NO_SUCH_PATH = frozenset({404, 405, 501})
-MODEL_MISSING = "Ollama does not have the model that EMBEDDING_MODEL names. Fetch it with `manage.py ollama --fetch` or `ollama pull`."
+FETCHED_WITH = "Fetch it with `manage.py ollama --fetch` or `ollama pull`."
+MODEL_MISSING = f"Ollama does not have the model that EMBEDDING_MODEL names. {FETCHED_WITH}"
 
 
 class _NotSpoken(Exception):

@@ -28,6 +28,7 @@ RUN_PURGES: Final = "memory.tasks.run_purges"
 MISSING_TOKENS: Final = "memory.tasks.call_for_missing_tokens"
 ROTATION: Final = "memory.tasks.call_for_rotation"
 SEAL_AUDIT: Final = "memory.tasks.seal_audit"
+FETCH_MODEL: Final = "memory.tasks.fetch_model"
 # Tasks of every minute, of which one that ends well shows that there is a worker.
 SIGNS_OF_LIFE: Final = (RUN_DUE_WORK, CONSOLIDATE_DUE)
 HOUR: Final = 60

@@ -21,6 +21,7 @@ from config.shared_counts import empty_counts
 from memory.errors import LociError
 from memory.management import preparation
 from memory.management.database import running_database
+from memory.management.ollama_start import ollama_service
 from memory.management.replaying import replay_after_restore
 from memory.services.accounts import FirstOwner
 from memory.services.key_places import key_findings
@@ -163,6 +164,9 @@ class Command(BaseCommand):
             services.append(serving.worker_service(host, port))
         if settings.EMBEDDED_DATABASE:
             services.append(serving.database_service())
+        embedding = ollama_service(self._say)
+        if embedding is not None:
+            services.append(embedding)
         ended = threading.Event()
         waiting = threading.Thread(target=self._announce, args=(host, port, ended, with_worker), daemon=True)
         waiting.start()
