@@ -14,8 +14,10 @@ from memory.providers.openai_embedder import PATH as OPENAI_PATH
 CURRENT_PATH = "/api/embed"
 LEGACY_PATH = "/api/embeddings"
 NO_SUCH_PATH = frozenset({404, 405, 501})
-FETCHED_WITH = "Fetch it with `manage.py ollama --fetch` or `ollama pull`."
-MODEL_MISSING = f"Ollama does not have the model that EMBEDDING_MODEL names. {FETCHED_WITH}"
+MODEL_MISSING = (
+    "Ollama does not have the model that EMBEDDING_MODEL names. "
+    "Fetch it: `manage.py ollama --fetch`, or `ollama pull` on its machine."
+)
 
 
 class _NotSpoken(Exception):

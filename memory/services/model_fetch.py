@@ -42,7 +42,8 @@ PATIENCE_UNHEARD: Final = timedelta(seconds=600)
 # What trying again would not change.
 FINAL_WORDS: Final = ("does not exist", "not found", "invalid", "newer version", "no space")
 
-State = Literal["waiting", "running", "failed"]
+State = Literal["waiting", "running", "failed", "done"]
+ENDED: Final = ("failed", "done")
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,7 +52,7 @@ class Fetch:
 
     Attributes:
         model: its name.
-        state: `waiting` for a worker or for another try, `running`, or `failed` for good.
+        state: `waiting` for a worker or for another try, `running`, `failed` for good, or `done`.
         turn: the turn of a worker that may note how far it is; another one after each claim.
         status: what the server said last.
         completed, total: bytes over all parts; 0 while not known.
@@ -96,7 +97,7 @@ def ask_for_fetch(*, model: str) -> Fetch:
     with transaction.atomic():
         row = _locked()
         found = _read(row) if row is not None else None
-        if found is not None and tagged(found.model) == tagged(name) and found.state != "failed":
+        if found is not None and tagged(found.model) == tagged(name) and found.state not in ENDED:
             order = found
         else:
             order = Fetch(model=name, noted_at=moment)
@@ -115,7 +116,7 @@ def ask_for_fetch(*, model: str) -> Fetch:
 
 
 def cancel_fetch() -> bool:
-    """Give the order up; the worker that is at it leaves off within seconds. Tells whether there was one."""
+    """Give the order up; the worker that is at it leaves off at its next note. Tells whether there was one."""
     return bool(Schedule.objects.filter(name=NAME).delete()[0])
 
 
@@ -138,7 +139,7 @@ def go_on() -> int:
         if _noted(order, state="waiting"):
             call_worker(FETCH_MODEL)
         return 0
-    if _finished(order):
+    if _noted(order, state="done"):
         _call_for_vectors()
     return 1
 
@@ -166,7 +167,7 @@ def _claimed() -> Fetch | None:
     with transaction.atomic():
         row = _locked()
         found = _read(row) if row is not None else None
-        if row is None or found is None or found.state == "failed":
+        if row is None or found is None or found.state in ENDED:
             return None
         patience = PATIENCE if found.progress.loading else PATIENCE_UNHEARD
         if found.state == "running" and now() - found.noted_at < patience:
@@ -201,16 +202,6 @@ def _failed(order: Fetch, error: LociError) -> None:
         _save(row, replace(found, state=state, error=error.message, tries=tries, noted_at=now()))
 
 
-def _finished(order: Fetch) -> bool:
-    with transaction.atomic():
-        row = _locked()
-        found = _read(row) if row is not None else None
-        if row is None or found is None or found.turn != order.turn:
-            return False
-        row.delete()
-        return True
-
-
 def _call_for_vectors() -> None:
     """Have the vectors made that waited for the model."""
     moment = now()
@@ -229,7 +220,7 @@ def _locked() -> Schedule | None:
 
 def _save(row: Schedule, order: Fetch) -> None:
     # A schedule without repeats stays and is run no more.
-    Schedule.objects.filter(pk=row.pk).update(kwargs=_written(order), repeats=0 if order.state == "failed" else -1)
+    Schedule.objects.filter(pk=row.pk).update(kwargs=_written(order), repeats=0 if order.state in ENDED else -1)
 
 
 def _written(order: Fetch) -> str:
