@@ -57,7 +57,7 @@ class Fetch:
         status: what the server said last.
         completed, total: bytes over all parts; 0 while not known.
         error: why the last try failed.
-        tries: how many have failed in a row.
+        tries: how many have failed in a row without getting further.
         noted_at: when this was noted last.
     """
 
@@ -150,12 +150,15 @@ def _fetched(order: Fetch) -> bool:
         if server.has(order.model):
             return True
         began = noted = monotonic()
+        reached = order.completed
         with server.pull(order.model, seconds=LONGEST_TURN_SECONDS) as told:
             for progress in told:
                 moment = monotonic()
                 if moment - noted >= SECONDS_BETWEEN_NOTES or progress.status != order.status:
                     noted = moment
-                    order = replace(order, **asdict(progress), error="", tries=0)
+                    # What gets further each time is no failure.
+                    tries = 0 if progress.completed > reached else order.tries
+                    order = replace(order, **asdict(progress), error="", tries=tries)
                     if not _noted(order):
                         raise _Left
                 if progress.loading and moment - began >= TURN_SECONDS:
