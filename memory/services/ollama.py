@@ -8,8 +8,9 @@ from dataclasses import dataclass
 from typing import Final, Literal
 
 from memory.errors import LociError
-from memory.providers.composition import ollama_embedder, ollama_server
+from memory.providers.composition import ollama_embedder, ollama_model, ollama_server
 from memory.providers.ollama_server import OllamaServer, Progress, checked_name
+from memory.services.findings import Finding
 
 StepState = Literal["ok", "skipped", "failed"]
 LONGEST_FETCH_SECONDS: Final = 24 * 3_600.0
@@ -63,6 +64,18 @@ def steps(
         yield fetched
     if "ok" in (present.state, fetched.state):
         yield _embedded(name)
+
+
+def ollama_finding() -> Finding:
+    """Tell which of the steps to an embedding Ollama fails; nothing is started or fetched."""
+    try:
+        told = list(steps(model=ollama_model()))
+    except LociError as error:
+        return Finding("ollama", "degraded", error.message, "Check OLLAMA_BASE_URL and EMBEDDING_MODEL.")
+    for step in told:
+        if step.state == "failed":
+            return Finding("ollama", "degraded", step.detail, step.remedy)
+    return Finding("ollama", "ok", " ".join(step.detail for step in told if step.state == "ok"))
 
 
 def _reached(server: OllamaServer) -> Step:

@@ -15,14 +15,14 @@ from django.db import DatabaseError, connections
 
 from config import serving
 from memory.errors import LociError
-from memory.providers.composition import embedder, ollama_model
+from memory.providers.composition import embedder
 from memory.services.accounts import owners_without_keys
 from memory.services.findings import Finding, Status, worst
 from memory.services.health import RESTORE_VAULT, health_findings
 from memory.services.key_places import key_findings
 from memory.services.keys.lost_texts import lost_texts_finding
 from memory.services.keys.rotation import rotation_finding
-from memory.services.ollama import steps
+from memory.services.ollama import ollama_finding
 from runtime import bootstrap
 from runtime.errors import RuntimeFault
 from runtime.instance import running_address, running_instance
@@ -57,7 +57,7 @@ class Command(BaseCommand):
             known = [_probed(found) if found.name == "embedder" and found.status == "ok" else found for found in known]
         findings += known
         if not options["no_probe"] and settings.EMBEDDING_PROVIDER == "ollama":
-            findings.append(_ollama())
+            findings.append(ollama_finding())
         if reachable and all(found.status == "ok" for found in known if found.name in ("keys", "schema")):
             findings += [_owners(), lost_texts_finding(), rotation_finding()]
         findings += key_findings(serving.master_key_file())
@@ -161,18 +161,6 @@ def _probed(found: Finding) -> Finding:
             "embedder", "degraded", f"{error.message} Recall works by words.", "Check the EMBEDDING_ settings."
         )
     return Finding("embedder", "ok", f"{found.detail.split(',')[0].rstrip('.')} answers with {width} dimensions.")
-
-
-def _ollama() -> Finding:
-    """Tell which of the steps to an embedding Ollama fails; nothing is started or fetched."""
-    try:
-        told = list(steps(model=ollama_model()))
-    except LociError as error:
-        return Finding("ollama", "degraded", error.message, "Check OLLAMA_BASE_URL and EMBEDDING_MODEL.")
-    failed = [step for step in told if step.state == "failed"]
-    if failed:
-        return Finding("ollama", "degraded", failed[-1].detail, failed[-1].remedy)
-    return Finding("ollama", "ok", " ".join(step.detail for step in told if step.state == "ok"))
 
 
 def _owners() -> Finding:

@@ -51,6 +51,7 @@ def fetch(request: HttpRequest, actor: Actor) -> HttpResponse:
     elif model.provider == OLLAMA:
         ask_for_fetch(model=model.model)
     if is_partial(request):
+        look_at_embedder()
         return _progress(request, vectors_waiting(actor=actor))
     if worker_is_silent():
         messages.warning(request, silent_sentence())
