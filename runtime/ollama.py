@@ -14,6 +14,8 @@ from runtime.errors import RuntimeFault
 from runtime.processes import Service
 
 PROGRAM: Final = "ollama"
+# Held, since Python complains of a process that nobody refers to any more and that still runs, as these are meant to.
+_outliving: Final[list[subprocess.Popen[bytes]]] = []
 NAME: Final = "ollama"
 
 
@@ -62,7 +64,7 @@ def start(address: str, *, log: Path) -> subprocess.Popen[bytes]:
     try:
         log.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
         with log.open("ab") as output:
-            return subprocess.Popen(
+            process = subprocess.Popen(
                 command,
                 stdin=subprocess.DEVNULL,
                 stdout=output,
@@ -72,3 +74,5 @@ def start(address: str, *, log: Path) -> subprocess.Popen[bytes]:
             )
     except OSError as error:
         raise RuntimeFault(f"Ollama cannot be started ({error.strerror or type(error).__name__}).") from error
+    _outliving.append(process)
+    return process
