@@ -23,7 +23,7 @@ def pause_before(attempt: int, asked: float | None) -> float:
     spread = random.uniform(0.5, 1.0)  # noqa: S311 - spreads load, protects nothing
     if asked is not None:
         return asked + spread * FIRST_PAUSE_SECONDS
-    return FIRST_PAUSE_SECONDS * 2**attempt * spread
+    return FIRST_PAUSE_SECONDS * 2.0**attempt * spread
 
 
 def asked_wait(header: str | None) -> float | None:
