@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 import importlib.util
 import json
 import os
@@ -46,8 +47,7 @@ def weights() -> Path:
 def server() -> Any:
     """Run the model with one thread; it serves until nothing refers to it any more."""
     path = weights()
-    import xllamacpp
-
+    xllamacpp: Any = importlib.import_module("xllamacpp")
     given = xllamacpp.CommonParams()
     given.model.path = str(path)
     given.hostnames, given.port = ["127.0.0.1"], 0
