@@ -2,12 +2,18 @@
 
 from __future__ import annotations
 
+import os
+import signal
+import subprocess
+import sys
 import threading
 from collections.abc import Callable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import replace
 from datetime import timedelta
+from pathlib import Path
+from time import monotonic
 from typing import Any
 
 import pytest
@@ -28,9 +34,11 @@ from memory.services.health import embedder_finding
 from memory.services.jobs import FETCH_MODEL, ensure_schedules
 from memory.services.model_fetch import Fetch, ask_for_fetch, cancel_fetch, go_on, present_fetch
 from memory.services.remember import remember
+from tests.environment import PROJECT
 from tests.ollama_like import OllamaLike
 
 MODEL = "nomic-embed-text"
+PATIENCE_SECONDS = 150.0
 pytestmark = pytest.mark.django_db(transaction=True)
 
 
@@ -262,3 +270,50 @@ def test_what_is_no_name_is_not_ordered(ollama: OllamaLike) -> None:
     with pytest.raises(ProviderMisconfigured):
         ask_for_fetch(model="a b")
     assert present_fetch() is None
+
+
+@pytest.mark.slow
+def test_a_real_worker_carries_it_out(ollama: OllamaLike, make_owner: Callable[..., Actor], tmp_path: Path) -> None:
+    """Called by nobody but the queue's schedule, as after a restart."""
+    make_owner("alice")
+    ask_for_fetch(model=MODEL)
+    OrmQ.objects.all().delete()
+    Schedule.objects.filter(name=model_fetch.NAME).update(next_run=now() - timedelta(seconds=1))
+    environment = {
+        **os.environ,
+        **database_urls(),
+        "LOCI_NO_BOOTSTRAP": "1",
+        "EMBEDDING_PROVIDER": "ollama",
+        "EMBEDDING_BASE_URL": ollama.address,
+    }
+    said = tmp_path / "said"
+    with said.open("wb") as output:
+        worker = subprocess.Popen(
+            [sys.executable, "manage.py", "worker"],
+            cwd=PROJECT,
+            env=environment,
+            stdout=output,
+            stderr=subprocess.STDOUT,
+            process_group=0,
+        )
+    try:
+        deadline = monotonic() + PATIENCE_SECONDS
+        while order().state != "done":
+            assert monotonic() < deadline, said.read_text()
+            assert worker.poll() is None, said.read_text()
+            threading.Event().wait(0.2)
+        assert ollama.has(MODEL)
+        worker.send_signal(signal.SIGTERM)
+        assert worker.wait(timeout=PATIENCE_SECONDS) == 0
+    finally:
+        if worker.poll() is None:
+            os.killpg(worker.pid, signal.SIGKILL)
+            worker.wait()
+
+
+def database_urls() -> dict[str, str]:
+    urls = {}
+    for variable, alias in (("DATABASE_URL", "default"), ("DATABASE_SCHEMA_URL", "schema")):
+        chosen = connections[alias].settings_dict
+        urls[variable] = f"postgresql://{chosen['USER']}@/{chosen['NAME']}?host={chosen['HOST']}"
+    return urls
