@@ -35,6 +35,7 @@ from memory.services.jobs import FETCH_MODEL, ensure_schedules
 from memory.services.model_fetch import Fetch, ask_for_fetch, cancel_fetch, go_on, present_fetch
 from memory.services.remember import remember
 from tests.environment import PROJECT
+from tests.integration.keys.filled import database_urls
 from tests.ollama_like import OllamaLike
 
 MODEL = "nomic-embed-text"
@@ -309,11 +310,3 @@ def test_a_real_worker_carries_it_out(ollama: OllamaLike, make_owner: Callable[.
         if worker.poll() is None:
             os.killpg(worker.pid, signal.SIGKILL)
             worker.wait()
-
-
-def database_urls() -> dict[str, str]:
-    urls = {}
-    for variable, alias in (("DATABASE_URL", "default"), ("DATABASE_SCHEMA_URL", "schema")):
-        chosen = connections[alias].settings_dict
-        urls[variable] = f"postgresql://{chosen['USER']}@/{chosen['NAME']}?host={chosen['HOST']}"
-    return urls
