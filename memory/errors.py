@@ -198,6 +198,12 @@ class ProjectionBusy(Conflict):
     code = "projection.busy"
 
 
+class OllamaUnavailable(ProviderUnavailable):
+    """Ollama did not do what it was asked for."""
+
+    code = "ollama.unavailable"
+
+
 class BudgetExceeded(EmbedderUnavailable, LanguageModelUnavailable, RerankerUnavailable):
     """The budget for models is used up, so that none is asked that costs. What works without a model goes on."""
 

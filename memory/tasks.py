@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from django.core.management import call_command
 
-from memory.services import due_work, missing_tokens, retention
+from memory.services import due_work, missing_tokens, model_fetch, retention
 from memory.services.audit import sealing
 from memory.services.consolidation import due as due_runs
 from memory.services.consolidation import triggers
@@ -73,6 +73,16 @@ def look_after_spaces(request_id: str = "") -> bool:
 def call_for_rotation(request_id: str = "") -> int:
     """Call for work where a text key is to be rotated; gives the number of owners."""
     return run_job("call_for_rotation", rotation.call_for_rotation, follows=request_id)
+
+
+def fetch_model(request_id: str = "", order: object = None) -> int:
+    """Go on with the model that Ollama was asked to fetch; gives 1 once it is there.
+
+    Args:
+        request_id: the request that it follows from.
+        order: what the schedule carries; what holds is read anew.
+    """
+    return run_job("fetch_model", model_fetch.go_on, follows=request_id)
 
 
 def clear_sessions(request_id: str = "") -> None:

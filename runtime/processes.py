@@ -5,6 +5,7 @@ Children write to the supervisor's own output. Each leads a process group, so th
 
 from __future__ import annotations
 
+import math
 import os
 import select
 import signal
@@ -29,12 +30,16 @@ GROUP_POLL = 0.1
 
 @dataclass(frozen=True, slots=True)
 class Service:
-    """One child process; `environment` adds to the supervisor's own."""
+    """One child process; `environment` adds to the supervisor's own.
+
+    One that is not `essential` is given up without stopping the others.
+    """
 
     name: str
     command: Sequence[str]
     environment: Mapping[str, str] = field(default_factory=dict)
     directory: Path | None = None
+    essential: bool = True
 
 
 @dataclass(frozen=True, slots=True)
@@ -161,7 +166,7 @@ class Supervisor:
         again after 1 s, doubling to 30 s, and given up after 5 ends within 60 s.
 
         Returns:
-            0 when it was asked to stop, 1 when a service was given up.
+            0 when it was asked to stop, 1 when an essential service was given up.
         """
         with self._signal_pipe() as pipe:
             try:
@@ -214,15 +219,21 @@ class Supervisor:
 
     def _count(self, child: _Child, ending: str) -> None:
         if child.note_failure():
-            self._say(
-                f"{child.service.name} {ending}, {self._limits.failures} times within {self._limits.window:g} s. "
-                "Giving up; the lines above should say why."
-            )
-            self._gave_up = True
-            self._stop()
+            self._give_up(child, f"{ending}, {self._limits.failures} times within {self._limits.window:g} s")
         else:
             wait = max(0.0, child.next_start - time.monotonic())
             self._say(f"{child.service.name} {ending}. Starting it again in {wait:.0f} s.")
+
+    def _give_up(self, child: _Child, ending: str) -> None:
+        if not child.service.essential:
+            child.next_start = math.inf
+            self._say(
+                f"{child.service.name} {ending}. It is left off until the next start; the rest goes on without it."
+            )
+            return
+        self._say(f"{child.service.name} {ending}. Giving up; the lines above should say why.")
+        self._gave_up = True
+        self._stop()
 
     def _stop(self) -> None:
         self._stopping = True

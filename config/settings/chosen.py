@@ -266,6 +266,12 @@ EMBEDDING_BASE_URL = env.string(
 OLLAMA_BASE_URL = env.string(
     "OLLAMA_BASE_URL", "http://localhost:11434", meaning="Address of Ollama.", prax="OLLAMA_BASE_URL"
 )
+OLLAMA_START = env.boolean(
+    "OLLAMA_START",
+    False,
+    meaning="Have `up` run Ollama where it is installed on this machine, OLLAMA_BASE_URL is a loopback address and "
+    "nothing answers there.",
+)
 EMBEDDING_API_KEY = env.string(
     "EMBEDDING_API_KEY", meaning="Key for the embedding provider.", secret=True, prax="OPENAI_KEY"
 )
@@ -412,6 +418,13 @@ OUTBOUND_PINS = env.mapping(
     "OUTBOUND_PINS",
     meaning="Per host: the SHA-256 of its server's public key in base64, or a list of them. A server that shows "
     "another key is sent nothing.",
+)
+
+OUTBOUND_PROXY = env.string(
+    "OUTBOUND_PROXY",
+    meaning="Proxy for providers beyond this network, such as `http://proxy.example:3128`; `none` uses no proxy. Left "
+    "out: what `HTTPS_PROXY`, `HTTP_PROXY`, `ALL_PROXY` and `NO_PROXY` of the environment say. Loopback never has one.",
+    secret=True,
 )
 
 env.section("Telemetry")

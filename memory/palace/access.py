@@ -74,8 +74,13 @@ def _to_login(request: HttpRequest) -> HttpResponse:
         return to_login(request.get_full_path())
     # The part would be put into the page, so the browser is told to leave the page instead.
     login = resolve_url("palace:login")
-    back = _way_back(_path_of(request.headers.get("HX-Current-URL", "")))
+    back = _way_back(page_of(request))
     return HttpResponseClientRedirect(f"{login}?{urlencode({'next': back})}")
+
+
+def page_of(request: HttpRequest) -> str:
+    """Give the address of the page that a part is asked for, without its server; the first page where none is named."""
+    return _path_of(request.headers.get("HX-Current-URL", ""))
 
 
 def _path_of(address: str) -> str:

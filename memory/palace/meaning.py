@@ -11,6 +11,7 @@ from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 
 from memory.errors import LociError
+from memory.palace.model_fetching import FetchView, fetch_view
 from memory.palace.numbers import whole
 from memory.palace.sentences import said
 from memory.services.health import embedder_finding
@@ -35,6 +36,7 @@ class EmbedderStatus:
         command: what to type for that, where it is a command.
         waiting: memories that wait for their vectors.
         name: the model, where there is one.
+        fetch: how far the model is fetched that is missing, where that was ordered.
     """
 
     state: str
@@ -44,6 +46,7 @@ class EmbedderStatus:
     command: str = ""
     waiting: int = 0
     name: str = ""
+    fetch: FetchView | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -117,6 +120,7 @@ def embedder_status(pending: int) -> EmbedderStatus:
                 f"ollama pull {model.model}",
                 pending,
                 name,
+                fetch_view(model.model),
             )
         return EmbedderStatus("failing", sentence, detail, said(found.remedy), waiting=pending, name=name)
     if pending:

@@ -56,6 +56,7 @@ urlpatterns = [
     path("archive/transfer/", transfer.page, name="transfer"),
     path("embedding/", meaning.progress, name="embedding"),
     path("embedding/embed/", meaning.embed, name="embed-all"),
+    path("embedding/fetch/", meaning.fetch, name="fetch-model"),
     path("embedding/seen/", meaning.seen, name="embedder-seen"),
     path("agents/sees/", sees.page, name="sees"),
     path("files/", files.page, name="files"),

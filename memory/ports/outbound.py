@@ -13,6 +13,8 @@ from uuid import UUID
 EMBEDDING: Final = "embedding"
 LLM: Final = "llm"
 RERANK: Final = "rerank"
+MODELS: Final = "models"
+"""What looks after the models of a server: it is sent on nobody's behalf and holds nothing of anybody."""
 SENDING: Final = "sending"
 """The outcome of a request whose answer is not known: it is under way, or the process died before the answer came."""
 

@@ -2,17 +2,22 @@
 
 from __future__ import annotations
 
+import os
 import threading
-from collections.abc import Callable
+import weakref
+from collections.abc import Callable, Hashable
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
-from typing import Literal, TypeVar
+from typing import Final, Literal, TypeVar
 
 from memory.errors import BudgetExceeded, ProviderUnavailable
 from memory.ports import Clock
 from memory.providers.misconfigured import ProviderMisconfigured
 
 T = TypeVar("T")
+
+# Refusals of a server that is there and answers at once: asking it again costs nothing, and it may be mended soon.
+QUICK: Final = frozenset({"embedder.model_missing"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,7 +45,8 @@ class Circuit:
     """Passes calls on; after several failures in a row it refuses at once for a while, then lets one call try.
 
     The state belongs to this process. It may be used by several threads at once. A text that the provider refuses by
-    itself (`input_refused` in the error's details) counts as a failure in the state, but does not pause the others.
+    itself (`input_refused` in the error's details) counts as a failure in the state, but does not pause the others, and
+    neither does a model that the server does not have.
     """
 
     def __init__(
@@ -131,7 +137,7 @@ class Circuit:
             if self._status == "ok":
                 self._status, self._since = "failing", now
             self._reason = error.message
-            if error.details.get("input_refused"):
+            if error.details.get("input_refused") or error.machine_code in QUICK:
                 return
             self._failures += 1
             if self._failures >= self._threshold:
@@ -144,3 +150,33 @@ class Circuit:
                 self._status, self._since = "ok", now
             self._reason, self._failures, self._paused_at = None, 0, None
             self._last_success = now
+
+
+class Circuits:
+    """A circuit for each place that is asked, made when it is first asked; a forked process begins with new ones."""
+
+    def __init__(self, refusal: Callable[[int, str], ProviderUnavailable], *, clock: Clock | None = None) -> None:
+        """Take what each circuit is made with."""
+        self._refusal, self._clock = refusal, clock
+        self.begin_anew()
+        if hasattr(os, "register_at_fork"):
+            reference = weakref.ref(self)
+            os.register_at_fork(after_in_child=lambda: _forget_parent(reference))
+
+    def begin_anew(self) -> None:
+        """Know no place, with a fresh lock: a thread of the parent may have held the old one at the fork."""
+        self._lock = threading.Lock()
+        self._made: dict[Hashable, Circuit] = {}
+
+    def of(self, place: Hashable) -> Circuit:
+        """Give the circuit of a place, one of those that the configuration names."""
+        with self._lock:
+            if place not in self._made:
+                self._made[place] = Circuit(self._refusal, clock=self._clock)
+            return self._made[place]
+
+
+def _forget_parent(reference: weakref.ref[Circuits]) -> None:
+    circuits = reference()
+    if circuits is not None:
+        circuits.begin_anew()

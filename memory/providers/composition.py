@@ -32,6 +32,7 @@ from memory.providers.minilm.embedder import MiniLmEmbedder
 from memory.providers.misconfigured import ProviderMisconfigured
 from memory.providers.neo4j_client import Neo4jClient
 from memory.providers.ollama_embedder import OllamaEmbedder
+from memory.providers.ollama_server import OllamaServer
 from memory.providers.openai_embedder import OpenAiEmbedder
 from memory.providers.outbound.policy import OutboundPolicy
 from memory.providers.rerankers.absent import NoReranker
@@ -268,6 +269,7 @@ def outbound_policy() -> OutboundPolicy:
         private_hosts=settings.OUTBOUND_PRIVATE_HOSTS,
         pins=settings.OUTBOUND_PINS,
         ca_file=settings.OUTBOUND_CA_FILE,
+        proxy=settings.OUTBOUND_PROXY,
     )
 
 
@@ -293,6 +295,44 @@ def _second() -> EmbedderChoice:
         api_key=settings.EMBEDDING_SECOND_API_KEY,
         model_path=settings.EMBEDDING_SECOND_MODEL_PATH,
     )
+
+
+def ollama_server() -> OllamaServer:
+    """Give the Ollama that embeds, or else the one of OLLAMA_BASE_URL; the caller closes it.
+
+    Raises:
+        ProviderMisconfigured: its settings cannot work.
+    """
+    base_url, api_key = _ollama_place()
+    return OllamaServer(base_url=base_url, api_key=api_key, policy=outbound_policy())
+
+
+def ollama_model() -> str:
+    """Give the name of the model that Ollama embeds with, or would."""
+    choice = _ollama_choice()
+    return (choice.model if choice is not None else "") or OLLAMA_MODEL
+
+
+def ollama_embedder(model: str) -> OllamaEmbedder:
+    """Give an embedder of the server that `ollama_server` gives.
+
+    Raises:
+        ProviderMisconfigured: its settings cannot work.
+    """
+    base_url, api_key = _ollama_place()
+    return OllamaEmbedder(base_url=base_url, model=model, api_key=api_key, limits=_limits(), policy=outbound_policy())
+
+
+def _ollama_place() -> tuple[str, str]:
+    choice = _ollama_choice()
+    if choice is None:
+        # The address and the key of the embedder belong to another server.
+        return settings.OLLAMA_BASE_URL, ""
+    return choice.base_url or settings.OLLAMA_BASE_URL, choice.api_key
+
+
+def _ollama_choice() -> EmbedderChoice | None:
+    return next((choice for choice in (_first(), _second()) if choice.provider == "ollama"), None)
 
 
 def _openai(choice: EmbedderChoice | None = None) -> Embedder:

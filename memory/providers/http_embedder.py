@@ -5,7 +5,7 @@ from __future__ import annotations
 import threading
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, ClassVar
 
 import numpy as np
@@ -27,6 +27,16 @@ ADDRESS = "The address of the embedding server"
 UNAUTHORISED, FORBIDDEN, NOT_FOUND = 401, 403, 404
 # Statuses by which servers refuse the texts themselves: malformed, too large, not processable.
 INPUT_REFUSED = frozenset({400, 413, 422})
+# A text that a server finds too long is sent by its beginning, down to this many characters.
+SHORTEST_CUT = 400
+
+
+class _TooLarge(Exception):
+    """The server refuses a batch for its size; `error` is what is raised where it cannot be made smaller."""
+
+    def __init__(self, error: EmbedderUnavailable) -> None:
+        super().__init__(error.message)
+        self.error = error
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,6 +109,7 @@ class HttpEmbedder(ABC):
         self._dimension = dimension
         self._dimension_lock = threading.Lock()
         self._batching = batching or Batching()
+        self._most_texts = self._batching.most_texts
         self._http = JsonOverHttp(self._address, kind=EMBEDDING, setting=ADDRESS, key=key, limits=limits, policy=policy)
 
     def __repr__(self) -> str:
@@ -131,6 +142,9 @@ class HttpEmbedder(ABC):
     def embed(self, texts: Sequence[str]) -> Vectors:
         """Embed texts, in order, one request per batch.
 
+        A batch that the server finds too large is halved, and a text that it finds too long by itself is sent by its
+        first half; how many texts it takes at once is remembered.
+
         Args:
             texts: any strings, none blank; longer ones are cut to the batching's `longest_text`.
 
@@ -143,7 +157,8 @@ class HttpEmbedder(ABC):
         """
         if not texts:
             return np.empty((0, self.dimension), dtype=np.float32)
-        parts = [self._embed_batch(batch) for batch in self._batching.split(texts)]
+        batching = replace(self._batching, most_texts=self._most_texts)
+        parts = [self._fitting(batch)[0] for batch in batching.split(texts)]
         return parts[0] if len(parts) == 1 else np.concatenate(parts)
 
     def close(self) -> None:
@@ -153,6 +168,22 @@ class HttpEmbedder(ABC):
     @abstractmethod
     def _ask(self, batch: Sequence[str]) -> list[Any]:
         """Ask the server for the vectors of one batch, in order, unchecked; raises Unreachable or KeyError."""
+
+    def _fitting(self, batch: Sequence[str]) -> tuple[Vectors, bool]:
+        """Embed a batch, in parts where the server finds it too large; tell whether it went through at once."""
+        try:
+            return self._embed_batch(batch), True
+        except _TooLarge as refused:
+            if len(batch) == 1 and len(batch[0]) < 2 * SHORTEST_CUT:
+                raise refused.error from None
+        if len(batch) == 1:
+            return self._fitting([batch[0][: len(batch[0]) // 2]])[0], False
+        middle = (len(batch) + 1) // 2
+        (first, whole), (second, also) = self._fitting(batch[:middle]), self._fitting(batch[middle:])
+        if whole and also:
+            # Only then it is their number that was too much, and not one text among them.
+            self._most_texts = min(self._most_texts, middle)
+        return np.concatenate([first, second]), False
 
     def _embed_batch(self, batch: Sequence[str]) -> Vectors:
         try:
@@ -182,10 +213,11 @@ class HttpEmbedder(ABC):
                 "The embedding server knows no such address or model (status 404). "
                 "Check EMBEDDING_MODEL and the server's address; a local server may have to fetch the model first."
             )
-        raise EmbedderUnavailable(
+        error = EmbedderUnavailable(
             f"The embedding server refuses the request (status {answer.status}).",
-            input_refused=answer.status in INPUT_REFUSED,
+            input_refused=answer.status in INPUT_REFUSED or answer.too_large,
         )
+        raise _TooLarge(error) if answer.too_large else error
 
 
 def ordered_rows(value: Any) -> list[Any]:

@@ -6,16 +6,14 @@ and is raised without its cause, because the libraries' exceptions hold the whol
 
 from __future__ import annotations
 
-import email.utils
 import json
-import random
 import time
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass
-from datetime import UTC, datetime
 from functools import partial
 from hashlib import sha256
-from typing import Any
+from typing import Any, Final
 
 import httpx
 
@@ -27,14 +25,27 @@ from memory.providers.outbound.recording import Attempt, attempt
 from memory.providers.outbound.refused import refusal
 from memory.providers.outbound.tls import client_context
 from memory.providers.per_process import PerProcess
+from memory.providers.retrying import MOST_RETRIES, asked_wait, pause_before
 
-MOST_RETRIES = 2
-FIRST_PAUSE_SECONDS = 0.2
-LONGEST_RETRY_AFTER_SECONDS = 10.0
 LARGEST_ERROR_BYTES = 64 * 1024
+LONGEST_LINE_BYTES = 64 * 1024
 KEPT_CONNECTIONS = 8
 TOO_MANY_REQUESTS = 429
 SERVER_ERROR = 500
+NOT_IMPLEMENTED = 501
+# How servers say that a request is more than they take; some of them with the status of a fault of their own.
+TOO_LARGE: Final = (
+    "too large",
+    "too long",
+    "too many inputs",
+    "too many tokens",
+    "context length",
+    "maximum input",
+    "max allowed",
+    "maximum allowed",
+    "batch size",
+)
+CONTENT_TOO_LARGE = 413
 
 
 class Unreachable(Exception):
@@ -70,7 +81,7 @@ class Limits:
 
 @dataclass(frozen=True, slots=True, repr=False)
 class Answer:
-    """A status below 500 other than 429, with the body as far as it was read; never shown whole."""
+    """A status that trying again would not change, with the body as far as it was read; never shown whole."""
 
     status: int
     body: bytes
@@ -90,6 +101,11 @@ class Answer:
             return json.loads(self.body)
         except (ValueError, RecursionError):
             raise Unreachable("answered with something else than JSON") from None
+
+    @property
+    def too_large(self) -> bool:
+        """Tell whether the server refused the request for its size: status 413, or words that say so."""
+        return self.status == CONTENT_TOO_LARGE or (self.status >= 400 and self.says(*TOO_LARGE))
 
     def says(self, *words: str) -> bool:
         """Tell whether the body contains one of the words, in any case; for telling refusals apart."""
@@ -156,43 +172,105 @@ class JsonOverHttp:
 
         Raises:
             Unreachable: no connection, time-out, redirect, too large an answer, 429 and server errors to the last, or
-                a host, an address or a key of the server that is not allowed.
+                a host, an address or a key of the server that is not allowed. Status 501 and what is refused for its
+                size are answers.
         """
         content = json.dumps(payload, ensure_ascii=False, allow_nan=False).encode("utf-8")
         read = seconds or self.limits.read_seconds
         deadline = time.monotonic() + (seconds or self.limits.total_seconds)
-        recorded = partial(
-            attempt,
-            kind=self._kind,
-            component=component,
-            host=self._host,
-            size=len(content),
-            digest=sha256(content).digest(),
-        )
         for tried in range(MOST_RETRIES + 1):
             try:
-                with recorded() as made:
-                    return self._once(url, content, read, deadline, made)
+                with self._recorded(content, component) as made:
+                    return self._once("POST", url, content, read, deadline, made)
             except _Retryable as failure:
-                pause = _pause(tried, failure.wait)
+                pause = pause_before(tried, failure.wait)
                 if tried == MOST_RETRIES or time.monotonic() + pause >= deadline:
                     raise Unreachable(str(failure)) from None
             time.sleep(pause)
         raise AssertionError("the last attempt returns or raises")
 
-    def _once(self, url: str, content: bytes, read: float, deadline: float, made: Attempt) -> Answer:
+    def get(self, url: str, *, seconds: float) -> Answer:
+        """Ask for what is at an address, once.
+
+        Args:
+            url: the full address, of the same host.
+            seconds: bound of the whole exchange.
+
+        Raises:
+            Unreachable: as for `post`.
+        """
+        with self._recorded(b"", "") as made:
+            return self._once("GET", url, None, seconds, time.monotonic() + seconds, made)
+
+    @contextmanager
+    def lines(
+        self, url: str, payload: Mapping[str, Any], *, quiet_seconds: float, seconds: float
+    ) -> Iterator[Iterator[Any]]:
+        """Post JSON, once, and give the values of an answer that comes line by line; leaving the block ends it.
+
+        Args:
+            url: the full address, of the same host.
+            payload: values that JSON can carry.
+            quiet_seconds: how long the server may say nothing.
+            seconds: bound of the whole exchange.
+
+        Raises:
+            Unreachable: as for `post`, also while lines are read; or a line that is too long or is not JSON.
+        """
+        content = json.dumps(payload, ensure_ascii=False, allow_nan=False).encode("utf-8")
+        deadline = time.monotonic() + seconds
+        with (
+            self._recorded(content, "") as made,
+            self._exchange("POST", url, content, quiet_seconds, deadline, made) as response,
+        ):
+            if not response.is_success:
+                answer = Answer(response.status_code, self._body(response, deadline, LARGEST_ERROR_BYTES, cut=True))
+                if not answer.says('"error"'):
+                    raise Unreachable(f"refuses the request (status {answer.status})")
+                yield iter([answer.value()])
+                return
+            yield self._values(response)
+
+    def _values(self, response: httpx.Response) -> Iterator[Any]:
+        rest, received = b"", 0
+        for chunk in response.iter_raw():
+            received += len(chunk)
+            *whole, rest = (rest + chunk).split(b"\n")
+            if received > self.limits.response_bytes or len(rest) > LONGEST_LINE_BYTES:
+                raise Unreachable("answered with more data than is allowed")
+            yield from (_value(line) for line in whole if line.strip())
+        if rest.strip():
+            yield _value(rest)
+
+    @contextmanager
+    def _recorded(self, content: bytes, component: str) -> Iterator[Attempt]:
+        digest = sha256(content).digest()
+        with attempt(kind=self._kind, component=component, host=self._host, size=len(content), digest=digest) as made:
+            yield made
+
+    def _once(
+        self, method: str, url: str, content: bytes | None, read: float, deadline: float, made: Attempt
+    ) -> Answer:
+        with self._exchange(method, url, content, read, deadline, made) as response:
+            return self._read(response, deadline)
+
+    @contextmanager
+    def _exchange(
+        self, method: str, url: str, content: bytes | None, read: float, deadline: float, made: Attempt
+    ) -> Iterator[httpx.Response]:
+        """Send a request and give its answer, whose body is still to be read; errors of both become ours."""
         left = max(deadline - time.monotonic(), 0.001)
         connect = min(self.limits.connect_seconds, left)
         timeout = httpx.Timeout(min(read, left), connect=connect, pool=connect)
-        headers = {"Content-Type": "application/json"}
+        headers = {"Content-Type": "application/json"} if content is not None else {}
         try:
             client = self._client.get()
             with (
                 exchange_ends_at(deadline),
-                client.stream("POST", url, content=content, headers=headers, timeout=timeout) as response,
+                client.stream(method, url, content=content, headers=headers, timeout=timeout) as response,
             ):
                 made.answered(response.status_code)
-                return self._read(response, deadline)
+                yield response
         except (httpx.ConnectError, httpx.ConnectTimeout, httpx.PoolTimeout) as error:
             refused = refusal(error)
             made.outcome = type(refused or error).__name__
@@ -203,6 +281,9 @@ class JsonOverHttp:
         except httpx.TimeoutException as error:
             made.outcome = type(error).__name__
             raise Unreachable("did not answer in time") from None
+        except httpx.ProxyError as error:
+            made.outcome = type(error).__name__
+            raise _Retryable("cannot be reached through the proxy, which refuses or fails") from None
         except (httpx.HTTPError, httpx.InvalidURL, httpx.StreamError) as error:
             made.outcome = type(error).__name__
             # Mostly a kept connection that the server closed meanwhile.
@@ -211,9 +292,13 @@ class JsonOverHttp:
     def _read(self, response: httpx.Response, deadline: float) -> Answer:
         status = response.status_code
         if status == TOO_MANY_REQUESTS:
-            raise _Retryable("asks to slow down (status 429)", _asked_wait(response.headers.get("Retry-After")))
-        if status >= SERVER_ERROR:
-            raise _Retryable(f"failed (status {status})", _asked_wait(response.headers.get("Retry-After")))
+            raise _Retryable("asks to slow down (status 429)", asked_wait(response.headers.get("Retry-After")))
+        if status == SERVER_ERROR:
+            answer = Answer(status, self._body(response, deadline, LARGEST_ERROR_BYTES, cut=True))
+            if answer.too_large:
+                return answer
+        if status >= SERVER_ERROR and status != NOT_IMPLEMENTED:
+            raise _Retryable(f"failed (status {status})", asked_wait(response.headers.get("Retry-After")))
         if 300 <= status < 400:
             raise Unreachable(f"answered with a redirect (status {status}), which is not followed")
         if response.headers.get("Content-Encoding", "identity").lower() != "identity":
@@ -239,37 +324,28 @@ class JsonOverHttp:
 
     def _connect(self) -> httpx.Client:
         tls = client_context(ca_file=self._policy.ca_file, pins=self._policy.pins)
-        return bounded(
-            httpx.Client(
+        proxy = self._policy.proxy_for(self._host)
+        try:
+            client = httpx.Client(
                 headers=self._headers,
                 follow_redirects=False,
+                proxy=proxy or None,
                 # A proxy of the environment must not see what is meant to stay on this machine.
-                trust_env=not is_loopback(self._base_url),
+                trust_env=proxy is None and not is_loopback(self._base_url),
                 limits=httpx.Limits(max_keepalive_connections=KEPT_CONNECTIONS),
                 verify=tls,
-            ),
-            addresses=partial(self._policy.addresses, admitted=self._host),
-            proxy_tls=tls,
-        )
+            )
+        except (ValueError, ImportError, httpx.InvalidURL):
+            # Without the cause, which may quote a password in the address.
+            raise Unreachable(
+                "cannot be asked: the proxy that the environment names is not one with http:// or https://. "
+                "Set OUTBOUND_PROXY"
+            ) from None
+        return bounded(client, addresses=partial(self._policy.addresses, admitted=self._host), proxy_tls=tls)
 
 
-def _pause(attempt: int, asked: float | None) -> float:
-    """Give the seconds before the next attempt: what the server asked, else doubling, with jitter."""
-    grown = FIRST_PAUSE_SECONDS * 2**attempt
-    spread = random.uniform(0.5, 1.0)  # noqa: S311 - spreads load, protects nothing
-    return asked + spread * FIRST_PAUSE_SECONDS if asked is not None else grown * spread
-
-
-def _asked_wait(header: str | None) -> float | None:
-    """Read Retry-After, seconds or a date (RFC 9110, 10.2.3), capped at 10 seconds; None when absent or unreadable."""
-    if header is None:
-        return None
-    text = header.strip()
-    if text.isascii() and text.isdigit():
-        seconds = float(text[:9])
-    else:
-        try:
-            seconds = (email.utils.parsedate_to_datetime(text) - datetime.now(UTC)).total_seconds()
-        except (ValueError, TypeError):
-            return None
-    return min(max(seconds, 0.0), LONGEST_RETRY_AFTER_SECONDS)
+def _value(line: bytes) -> Any:
+    try:
+        return json.loads(line)
+    except (ValueError, RecursionError):
+        raise Unreachable("answered with something else than JSON") from None

@@ -9,8 +9,9 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from memory.errors import InvalidInput, LanguageModelUnavailable
-from memory.ports import ChatMessage, Completion
+from memory.ports import ChatMessage, Clock, Completion
 from memory.ports.outbound import LLM
+from memory.providers.circuit import Circuits
 from memory.providers.endpoints import checked_key, is_loopback, joined, origin
 from memory.providers.json_over_http import Answer, JsonOverHttp, Limits, Unreachable
 from memory.providers.last_uses import LastUses
@@ -35,6 +36,8 @@ LONGEST_NAME = 64
 FORMATS = ("json_schema", "json_object", "none")
 TOKEN_FIELDS = ("max_tokens", "max_completion_tokens")
 BAD_REQUEST, UNAUTHORISED, FORBIDDEN, NOT_FOUND = 400, 401, 403, 404
+# Statuses by which servers refuse the prompt itself: malformed, too large, not processable.
+PROMPT_REFUSED = frozenset({400, 413, 422})
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,6 +61,7 @@ class ChatLanguageModel:
         connect_seconds: float = 3.0,
         most_answer_bytes: int = LARGEST_ANSWER_BYTES,
         policy: OutboundPolicy | None = None,
+        clock: Clock | None = None,
     ) -> None:
         """Prepare without connecting.
 
@@ -69,6 +73,7 @@ class ChatLanguageModel:
             connect_seconds: bound of connecting; the route's time-out bounds the whole answer.
             most_answer_bytes: bound of an answer's size.
             policy: where requests may go; the hosts of the routes when left out.
+            clock: tells the time for pauses; the machine's when left out.
 
         Raises:
             ProviderMisconfigured: a key that a header cannot carry, a limit that is not above zero, or a route to a
@@ -88,6 +93,7 @@ class ChatLanguageModel:
         }
         self._limits = Limits(connect_seconds=connect_seconds, response_bytes=most_answer_bytes)
         self._uses = LastUses()
+        self._circuits = Circuits(_paused, clock=clock)
         self._lock = threading.Lock()
         self._connections: dict[tuple[str, str], JsonOverHttp] = {}
         self._dialects: dict[tuple[str, str, str], _Dialect] = {}
@@ -130,8 +136,9 @@ class ChatLanguageModel:
 
         Raises:
             InvalidInput: no message, an unknown role, too much text or a bound below 1. Nothing was sent.
-            LanguageModelUnavailable: nothing configured, time-out, error status, an answer without text, or the
-                owner's budget is used up (BudgetExceeded).
+            LanguageModelUnavailable: nothing configured, time-out, error status, an answer without text, so many
+                failures in a row that it is not asked now (code `llm.paused`), or the owner's budget is used up
+                (BudgetExceeded).
         """
         prompt = _prompt(messages, max_tokens)
         route = self._routes.route(component)
@@ -148,14 +155,17 @@ class ChatLanguageModel:
             component=component,
         )
         allowed(asked)
-        return self._uses.noted(
-            (route.base_url, route.model),
-            lambda: metered(
+
+        def call() -> Completion:
+            return metered(
                 asked,
                 lambda: self._completion(route, component, prompt, json_schema, max_tokens),
                 texts=[message["content"] for message in prompt],
-            ),
-        )
+            )
+
+        # One circuit for each component: one with little patience must not pause those that wait longer.
+        circuit = self._circuits.of((route.base_url, route.model, component))
+        return circuit.run(lambda: self._uses.noted((route.base_url, route.model), call))
 
     def failure(self) -> str | None:
         """Say why the last use of a model in this process failed; None unless one has, and has not answered since."""
@@ -252,7 +262,10 @@ def _read(answer: Answer, model: str, prompt: Sequence[Mapping[str, str]]) -> Co
             "The language model's server knows no such address or model (status 404). Check LLM_BASE_URL and the model."
         )
     if not answer.ok:
-        raise LanguageModelUnavailable(f"The language model's server refuses the request (status {answer.status}).")
+        raise LanguageModelUnavailable(
+            f"The language model's server refuses the request (status {answer.status}).",
+            input_refused=answer.status in PROMPT_REFUSED or answer.too_large,
+        )
     value = answer.value()
     try:
         choice = value["choices"][0]
@@ -263,7 +276,7 @@ def _read(answer: Answer, model: str, prompt: Sequence[Mapping[str, str]]) -> Co
         note_sent([message["content"] for message in prompt], counted=read)
         note_answered(text if isinstance(text, str) else "", counted=written)
         if not isinstance(text, str) or not text.strip():
-            raise LanguageModelUnavailable("The language model answered without text.")
+            raise LanguageModelUnavailable("The language model answered without text.", input_refused=True)
         return Completion(
             text=text,
             model=str(value.get("model") or model),
@@ -273,3 +286,10 @@ def _read(answer: Answer, model: str, prompt: Sequence[Mapping[str, str]]) -> Co
         )
     except (KeyError, TypeError, IndexError, AttributeError):
         raise LanguageModelUnavailable("The language model answered in another form than agreed.") from None
+
+
+def _paused(failures: int, reason: str) -> LanguageModelUnavailable:
+    return LanguageModelUnavailable(
+        f"The language model failed {failures} times in a row and is not asked for a while. {reason}".strip(),
+        code="llm.paused",
+    )

@@ -13,8 +13,11 @@ from memory.providers.openai_embedder import PATH as OPENAI_PATH
 
 CURRENT_PATH = "/api/embed"
 LEGACY_PATH = "/api/embeddings"
-NO_SUCH_PATH = frozenset({404, 405})
-MODEL_MISSING = "Ollama does not have the model that EMBEDDING_MODEL names. Fetch it with `ollama pull`."
+NO_SUCH_PATH = frozenset({404, 405, 501})
+MODEL_MISSING = (
+    "Ollama does not have the model that EMBEDDING_MODEL names. "
+    "Fetch it: `manage.py ollama --fetch`, or `ollama pull` on its machine."
+)
 
 
 class _NotSpoken(Exception):
@@ -42,8 +45,8 @@ class OllamaEmbedder(HttpEmbedder):
             self._spoken = path
             return rows
         raise EmbedderUnavailable(
-            f"The embedding server has none of {CURRENT_PATH}, {LEGACY_PATH} and {OPENAI_PATH} (status 404 or 405). "
-            "Check OLLAMA_BASE_URL."
+            f"The embedding server has none of {CURRENT_PATH}, {LEGACY_PATH} and {OPENAI_PATH} "
+            "(status 404, 405 or 501). Check OLLAMA_BASE_URL."
         )
 
     def _current(self, batch: Sequence[str]) -> list[Any]:

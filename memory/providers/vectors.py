@@ -36,7 +36,11 @@ def checked(vectors: Any, count: int, dimension: int | None) -> Vectors:
     table = _table(vectors)
     width = table.shape[1]
     if dimension is not None and width != dimension:
-        raise EmbedderUnavailable(f"The embedder answered with vectors of width {width}; its width is {dimension}.")
+        raise EmbedderUnavailable(
+            f"The embedder answered with vectors of width {width}; its width is {dimension}. Have its server use the "
+            "former model again, or move to the other one in a space of its own (`manage.py spaces`).",
+            code="embedder.width_changed",
+        )
     if not 0 < width <= WIDEST:
         raise EmbedderUnavailable(f"The embedder answered with vectors of width {width}, outside 1 to {WIDEST}.")
     exact = table.astype(np.float64)

@@ -31,6 +31,7 @@ PROJECTION: Final = "memory.tasks.call_for_projection"
 ROTATION: Final = "memory.tasks.call_for_rotation"
 SEAL_AUDIT: Final = "memory.tasks.seal_audit"
 SPACES: Final = "memory.tasks.look_after_spaces"
+FETCH_MODEL: Final = "memory.tasks.fetch_model"
 # Tasks of every minute, of which one that ends well shows that there is a worker.
 SIGNS_OF_LIFE: Final = (RUN_DUE_WORK, CONSOLIDATE_DUE)
 HOUR: Final = 60

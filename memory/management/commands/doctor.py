@@ -21,6 +21,7 @@ from memory.services.health import RESTORE_VAULT, health_findings
 from memory.services.key_places import key_findings
 from memory.services.keys.lost_texts import lost_texts_finding
 from memory.services.keys.rotation import rotation_finding
+from memory.services.ollama import ollama_finding
 from memory.services.projection.health import NAME as NEO4J
 from memory.services.projection.health import probed_finding
 from memory.services.replica_probe import probed_replica
@@ -56,10 +57,8 @@ class Command(BaseCommand):
         findings = [_python(), _environment(), _server(), *_embedded_database()]
         known = health_findings()
         reachable = all(found.name != "database" or found.status == "ok" for found in known)
-        if not options["no_probe"] and settings.EMBEDDING_PROVIDER != "none":
-            known = [_probed(found) if found.name == "embedder" and found.status == "ok" else found for found in known]
-        if not options["no_probe"] and reachable:
-            known = [probed_finding() if found.name == NEO4J and found.status == "ok" else found for found in known]
+        if not options["no_probe"]:
+            known = _asked(known, reachable=reachable)
         if reachable:
             known = [*(found for found in known if found.name != "replica"), *_looked_at_closely()]
         findings += known
@@ -175,6 +174,16 @@ def _probed(found: Finding) -> Finding:
             "embedder", "degraded", f"{error.message} Recall works by words.", "Check the EMBEDDING_ settings."
         )
     return Finding("embedder", "ok", f"{found.detail.split(',')[0].rstrip('.')} answers with {width} dimensions.")
+
+
+def _asked(known: list[Finding], *, reachable: bool) -> list[Finding]:
+    """Ask the services that health judges by their last use."""
+    asked = list(known)
+    if settings.EMBEDDING_PROVIDER != "none":
+        asked = [_probed(found) if found.name == "embedder" and found.status == "ok" else found for found in asked]
+    if reachable:
+        asked = [probed_finding() if found.name == NEO4J and found.status == "ok" else found for found in asked]
+    return [*asked, ollama_finding()] if settings.EMBEDDING_PROVIDER == "ollama" else asked
 
 
 def _looked_at_closely() -> list[Finding]:

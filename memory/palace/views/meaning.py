@@ -1,4 +1,4 @@
-"""Search by meaning: having the vectors made that wait, how far that is, and putting away that all is well."""
+"""Search by meaning: having vectors made and a model fetched, how far that is, and putting away that all is well."""
 
 from __future__ import annotations
 
@@ -10,14 +10,19 @@ from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
 from django.shortcuts import render
 from django.utils.translation import gettext as _
 
-from memory.palace.access import is_partial, person_page, safe_next
+from memory.errors import PermissionRefused
+from memory.models import User
+from memory.palace.access import is_partial, page_of, person_page, safe_next
 from memory.palace.meaning import SEEN_COOKIE, embedder_status, look_at_embedder, moving_status
 from memory.palace.worker_notice import silent_sentence
 from memory.services.actors import Actor
 from memory.services.catching_up import embed_all, vectors_waiting
 from memory.services.health.heartbeat import worker_is_silent
+from memory.services.model_fetch import ask_for_fetch, cancel_fetch
+from memory.services.spaces.in_use import embedder_in_use
 
 KEPT_SECONDS: Final = 365 * 86_400
+OLLAMA: Final = "ollama"
 
 
 @person_page("POST")
@@ -35,9 +40,27 @@ def embed(request: HttpRequest, actor: Actor) -> HttpResponse:
     return HttpResponseRedirect(safe_next(request, "palace:recall"))
 
 
+@person_page("POST")
+def fetch(request: HttpRequest, actor: Actor) -> HttpResponse:
+    """Order the model that the embedding server lacks, or give the order up; for staff."""
+    if not (isinstance(request.user, User) and request.user.is_staff):
+        raise PermissionRefused("Only staff has models fetched. Nothing was done.", code="auth.staff_only")
+    model = embedder_in_use()
+    if "cancel" in request.POST:
+        cancel_fetch()
+    elif model.provider == OLLAMA:
+        ask_for_fetch(model=model.model)
+    if is_partial(request):
+        look_at_embedder()
+        return _progress(request, vectors_waiting(actor=actor))
+    if worker_is_silent():
+        messages.warning(request, silent_sentence())
+    return HttpResponseRedirect(safe_next(request, "palace:recall"))
+
+
 @person_page("GET", "HEAD")
 def progress(request: HttpRequest, actor: Actor) -> HttpResponse:
-    """Say how many memories still wait: a part of a page, or the way back to one."""
+    """Say how far the model is fetched, or how many memories still wait: a part of a page, or the way back to one."""
     if not is_partial(request):
         return HttpResponseRedirect(safe_next(request, "palace:recall"))
     look_at_embedder()
@@ -66,6 +89,7 @@ def _progress(request: HttpRequest, actor: Actor, waiting: int) -> HttpResponse:
         "moving": moving_status(actor.owner_id),
         "catching_up": True,
         "worker": not worker_is_silent(),
+        "here": page_of(request),
         "partial": True,
     }
     return render(request, "palace/parts/meaning.html", context)

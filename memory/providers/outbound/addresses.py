@@ -102,6 +102,16 @@ def may_lead_to(host: str, address: str, *, trusted: bool) -> bool:
     return near is Nearness.PUBLIC
 
 
+def is_near(host: str) -> bool:
+    """Tell whether a host in its normal form is one that only this machine or its network can know.
+
+    That is a private address, `localhost`, a name of one word, or one that is set aside for private use.
+    """
+    if is_address(host):
+        return nearness(host) is not Nearness.PUBLIC
+    return "." not in host or host.endswith((*LOCAL_SUFFIXES, ".localhost"))
+
+
 def _carried(found: IPv4Address | IPv6Address) -> IPv4Address | IPv6Address:
     if isinstance(found, IPv4Address) or found == ipaddress.IPv6Address("::1") or found.is_unspecified:
         return found

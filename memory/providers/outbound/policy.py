@@ -13,12 +13,13 @@ from urllib.parse import urlsplit
 import httpcore
 
 from memory.providers.misconfigured import ProviderMisconfigured
-from memory.providers.outbound.addresses import is_disguised, may_lead_to, normal_host
+from memory.providers.outbound.addresses import is_disguised, is_near, may_lead_to, normal_host
 from memory.providers.outbound.refused import Refused
 from memory.providers.outbound.tls import Pins, client_context
 
 DIGEST_BYTES: Final = 32
 MOST_PINS: Final = 20
+NO_PROXY: Final = "none"
 
 
 class HostRefused(httpcore.ConnectError, Refused):
@@ -34,16 +35,24 @@ class OutboundPolicy:
         private_hosts: hosts whose names may lead into a private network.
         pins: SHA-256 digests of public keys by host.
         ca_file: a file of further authorities; none when empty.
+        proxy: the proxy for hosts beyond this network; None leaves it to the environment, and an empty one is none.
     """
 
     hosts: frozenset[str] = frozenset()
     private_hosts: frozenset[str] = frozenset()
     pins: Pins = field(default_factory=dict)
     ca_file: str = ""
+    proxy: str | None = field(default=None, repr=False)
 
     @classmethod
     def of(
-        cls, *, hosts: Iterable[str], private_hosts: Iterable[str], pins: Mapping[str, Any], ca_file: str
+        cls,
+        *,
+        hosts: Iterable[str],
+        private_hosts: Iterable[str],
+        pins: Mapping[str, Any],
+        ca_file: str,
+        proxy: str = "",
     ) -> OutboundPolicy:
         """Read the settings as they are written.
 
@@ -52,15 +61,17 @@ class OutboundPolicy:
             private_hosts: OUTBOUND_PRIVATE_HOSTS.
             pins: OUTBOUND_PINS, host to one digest in base64 or a list of them.
             ca_file: OUTBOUND_CA_FILE.
+            proxy: OUTBOUND_PROXY.
 
         Raises:
-            ProviderMisconfigured: something that is no host, no digest or no file of certificates.
+            ProviderMisconfigured: something that is no host, no digest, no file of certificates or no proxy.
         """
         made = cls(
             hosts=frozenset(_host(host, "OUTBOUND_HOSTS") for host in hosts),
             private_hosts=frozenset(_host(host, "OUTBOUND_PRIVATE_HOSTS") for host in private_hosts),
             pins={_host(host, "OUTBOUND_PINS"): _digests(value) for host, value in pins.items()},
             ca_file=ca_file.strip(),
+            proxy=_proxy(proxy.strip()),
         )
         if made.ca_file:
             try:
@@ -91,6 +102,16 @@ class OutboundPolicy:
         if host in self.pins and parts.scheme != "https":
             raise ProviderMisconfigured(f"{setting} must begin with https://, since OUTBOUND_PINS names its host.")
         return host
+
+    def proxy_for(self, host: str) -> str | None:
+        """Give the proxy for an admitted host; an empty one is none, and None leaves it to the environment.
+
+        What OUTBOUND_PROXY names is not asked for hosts of this machine and its network, which it may not know, and
+        which it need not see.
+        """
+        if self.proxy and (is_near(host) or host in self.private_hosts):
+            return ""
+        return self.proxy
 
     def addresses(self, host: str, port: int, *, admitted: str) -> list[str]:
         """Resolve the one host that a connection may be made to, and keep the addresses that it may lead to.
@@ -131,6 +152,24 @@ def _host(text: Any, setting: str) -> str:
     except (ValueError, AttributeError):
         # Without the cause, whose message quotes it.
         raise ProviderMisconfigured(f"{setting} names something that is not a host.") from None
+
+
+def _proxy(text: str) -> str | None:
+    if not text:
+        return None
+    if text.lower() == NO_PROXY:
+        return ""
+    try:
+        parts = urlsplit(text)
+        usable = parts.scheme in ("http", "https") and bool(parts.hostname) and parts.port != 0
+        usable = usable and parts.path in ("", "/") and not parts.query and not parts.fragment
+        _host(parts.hostname or "", "OUTBOUND_PROXY")
+    except ValueError:
+        usable = False
+    if not usable or any(character.isspace() for character in text):
+        # Never repeated: it may hold a password.
+        raise ProviderMisconfigured("OUTBOUND_PROXY must be an address such as http://proxy.example:3128, or `none`.")
+    return text
 
 
 def _digests(value: Any) -> frozenset[bytes]:

@@ -12,14 +12,17 @@ from django.conf import settings
 from memory.errors import LociError
 from memory.models import EmbeddingSpace, SpaceState
 from memory.providers.composition import language_model_failure, reranker
+from memory.providers.ollama_server import tagged
 from memory.services.findings import Finding
+from memory.services.model_fetch import ENDED, present_fetch
 from memory.services.spaces.in_use import configured
 
 
 def embedder_finding() -> Finding:
     """Tell whether search by meaning works in this process: ok, degraded to words, or failing by its settings.
 
-    One query. The state of the embedder is known from its last use; nothing is asked of it.
+    One query, and another one while a model is missing. The state of the embedder is known from its last use; nothing
+    is asked of it.
     """
     active = EmbeddingSpace.objects.filter(state=SpaceState.ACTIVE)
     return of_embedder(active.values_list("provider", "model", "dimension").first())
@@ -49,11 +52,21 @@ def of_embedder(space: Sequence[str | int] | None) -> Finding:
     state = model.state()
     if state.status == "failing":
         reason = state.reason or "no reason given"
-        return Finding(
-            name, "degraded", f"{this} fails: {reason} Recall works by words.", "Check the embedder; it is tried again."
-        )
+        remedy = "Check the embedder; it is tried again."
+        if model.provider == "ollama":
+            remedy = _ollama_remedy(model.model, lacks_model=model.lacks_model)
+        return Finding(name, "degraded", f"{this} fails: {reason} Recall works by words.", remedy)
     width = f", {space[2]} dimensions" if space is not None else ", not used yet"
     return Finding(name, "ok", f"{this}{width}.")
+
+
+def _ollama_remedy(model: str, *, lacks_model: bool) -> str:
+    if not lacks_model:
+        return "Check the embedder; it is tried again. `python3 manage.py ollama` says which step fails."
+    order = present_fetch()
+    if order is None or tagged(order.model) != tagged(model) or order.state in ENDED:
+        return "python3 manage.py ollama --fetch"
+    return f"Nothing: a worker has it fetched, {order.progress.percent or 0} % so far."
 
 
 def language_model_finding() -> Finding:

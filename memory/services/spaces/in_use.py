@@ -59,7 +59,12 @@ def spaces_in_use() -> SpacesInUse:
     else:
         model = required_model(active)
     if active.dimension != model.dimension:
-        raise EmbedderUnavailable("The embedder now answers with another width than its stored vectors have.")
+        raise EmbedderUnavailable(
+            f"The stored vectors have the width {active.dimension}, but the embedder now answers with "
+            f"{model.dimension}. Have its server use the former model again, or move to the other one in a space of "
+            "its own (`manage.py spaces`).",
+            code="embedder.width_changed",
+        )
     return SpacesInUse(Kept(active, model), _made_for_now(next(iter(rows.values()), None)))
 
 

@@ -57,6 +57,7 @@ PAGES: dict[str, tuple[list[dict[str, str]] | None, dict[str, Any] | None]] = {
     "transfer": ([{}], {"mode": "missing"}),
     "embedding": ([{}], None),
     "embed-all": (None, {}),
+    "fetch-model": (None, {}),
     "embedder-seen": (None, {}),
     "memory": ([{}, {"stored": ""}], None),
     "edit": ([{}], {**FORM, "version": "1"}),
@@ -174,8 +175,8 @@ PATHS = {
 
 # Communities are numbered from 1 for each owner, and profiles have the same names for all.
 SAME_FOR_ALL = {"community": "1", "profile": "default", "settings_group": "sleep"}
-# What these need is not there: a file that was deleted before, and the right password.
-REFUSED = {"erase-file": 409, "password": 403, "renew-key": 403}
+# What these need is not there: a file that was deleted before, the right password, and the rights of staff.
+REFUSED = {"erase-file": 409, "password": 403, "renew-key": 403, "fetch-model": 403}
 
 
 def pages() -> dict[str, str]:

@@ -25,10 +25,16 @@ kinds = {
     "family": 'echo $$ >> family; sleep 600 & echo $! >> family.child; wait; sleep 600',
     "stubborn": 'trap "" TERM; echo $$ >> stubborn; while :; do sleep 1; done',
     "failing": 'echo $$ >> failing; exit 7',
+    "dispensable": 'echo $$ >> dispensable; exit 7',
     "missing": None,
 }
 services = [
-    Service(name, ["sh", "-c", kinds[name]] if kinds[name] else ["/nonexistent/program"], directory=place)
+    Service(
+        name,
+        ["sh", "-c", kinds[name]] if kinds[name] else ["/nonexistent/program"],
+        directory=place,
+        essential=name != "dispensable",
+    )
     for name in sys.argv[3:]
 ]
 limits = Limits(first_delay=0.05, longest_delay=0.2, failures=3, window=30, grace=float(sys.argv[2]))
@@ -133,6 +139,18 @@ def test_a_child_that_keeps_failing_is_given_up_and_the_others_are_stopped(tmp_p
     assert "failing ended with exit code 7, 3 times within 30 s. Giving up" in said
     assert len(run.numbers("failing")) == 3
     assert not alive(run.newest("plain"))
+
+
+def test_one_that_is_not_essential_is_given_up_and_the_others_go_on(tmp_path: Path, runs: list[Run]) -> None:
+    run = Run(tmp_path, "plain", "dispensable")
+    runs.append(run)
+    wait_for(lambda: "left off" in (tmp_path / "said").read_text(), "give it up")
+    assert len(run.numbers("dispensable")) == 3
+    assert alive(run.newest("plain"))
+    run.process.terminate()
+    code, said = run.end()
+    assert code == 0
+    assert "dispensable ended with exit code 7, 3 times within 30 s. It is left off" in said
 
 
 def test_a_command_that_does_not_exist_is_given_up(tmp_path: Path, runs: list[Run]) -> None:
