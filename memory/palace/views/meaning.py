@@ -52,7 +52,7 @@ def fetch(request: HttpRequest, actor: Actor) -> HttpResponse:
         ask_for_fetch(model=model.model)
     if is_partial(request):
         look_at_embedder()
-        return _progress(request, vectors_waiting(actor=actor))
+        return _progress(request, actor, vectors_waiting(actor=actor))
     if worker_is_silent():
         messages.warning(request, silent_sentence())
     return HttpResponseRedirect(safe_next(request, "palace:recall"))
