@@ -35,13 +35,15 @@ def migration_lock(using: str, say: Callable[[str], Any]) -> Iterator[None]:
     with psycopg.connect(**parameters, application_name="loci migrations") as connection:
         # However long the others take, and however long the migrations.
         for setting in ("lock_timeout", "statement_timeout", "idle_in_transaction_session_timeout"):
-            connection.execute("SELECT set_config(%s, '0', true)", [setting])
+            connection.execute(f"SET LOCAL {setting} = 0".encode())
         if not _taken(connection):
             say(WAITING)
-            connection.execute("SELECT pg_advisory_xact_lock(%s)", [MIGRATION_LOCK])
+            connection.execute(f"SELECT pg_advisory_xact_lock({MIGRATION_LOCK})".encode())
         yield
 
 
 def _taken(connection: psycopg.Connection[Any]) -> bool:
-    row = connection.execute("SELECT pg_try_advisory_xact_lock(%s)", [MIGRATION_LOCK]).fetchone()
+    # Without parameters: with some the server keeps the statement's snapshot until the transaction ends, and whoever
+    # builds an index concurrently would wait for that.
+    row = connection.execute(f"SELECT pg_try_advisory_xact_lock({MIGRATION_LOCK})".encode()).fetchone()
     return bool(row and row[0])

@@ -148,7 +148,7 @@ def test_what_was_stored_before_is_still_found(prepared: Prepared) -> None:
         found = recall(actor=prepared.owner, request=RecallRequest(query="early kettle"))
     assert [hit.memory.text for hit in found.hits] == ["The early kettle whistles."]
     with owner_scope(prepared.owner.owner_id):
-        assert (MemoryVector.objects.count(), LexPosting.objects.count()) == (1, 3)
+        assert (MemoryVector.objects.count(), LexPosting.objects.count()) == (1, 4)
 
 
 @pytest.fixture

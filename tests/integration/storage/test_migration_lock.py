@@ -100,6 +100,21 @@ def test_looking_waits_for_nobody(empty: str) -> None:
             call_command("migrate", check_unapplied=True, verbosity=0, stdout=StringIO())
 
 
+def test_the_lock_keeps_no_snapshot(empty: str, cluster: Cluster) -> None:
+    """Building an index concurrently waits for every snapshot that is older than itself."""
+    with (
+        migration_lock("schema", print),
+        psycopg.connect(f"host={cluster.socket_directory} user=postgres dbname={empty}", autocommit=True) as asking,
+    ):
+        held = asking.execute(
+            "SELECT backend_xmin, state FROM pg_stat_activity WHERE application_name = 'loci migrations'"
+        ).fetchall()
+        assert held == [(None, "idle in transaction")]
+        asking.execute("CREATE TABLE built (x int)")
+        asking.execute("SET statement_timeout = '60s'")
+        asking.execute("CREATE INDEX CONCURRENTLY ON built (x)")
+
+
 def test_the_lock_is_free_after_an_error(empty: str) -> None:
     with pytest.raises(ZeroDivisionError), migration_lock("schema", print):
         raise ZeroDivisionError
