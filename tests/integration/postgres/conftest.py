@@ -15,7 +15,7 @@ from pytest_django import DjangoDbBlocker, Settings
 
 from config.settings import database
 from memory.ports.reading import REPLICA
-from memory.ports.recorder import JobRan, ModelCalled, RecallObserved, add_recorder, remove_recorder
+from memory.ports.recorder import GraphRead, JobRan, ModelCalled, RecallObserved, add_recorder, remove_recorder
 from memory.services import replica as replicas
 from runtime.postgres.cluster import Cluster
 from runtime.postgres.provision import superuser_conninfo
@@ -35,6 +35,9 @@ class Observer:
         """Keep nothing."""
 
     def job_ran(self, ran: JobRan) -> None:
+        """Keep nothing."""
+
+    def graph_read(self, read: GraphRead) -> None:
         """Keep nothing."""
 
 
