@@ -75,10 +75,8 @@ class Migration(migrations.Migration):
     """See the module."""
 
     overlap: ClassVar[dict[str, str]] = {
-        "RunSQL CREATE FUNCTION": "A new function, which the former release does not call itself.",
         "RunSQL CREATE TRIGGER": "Notes nothing before a worker of this release has begun a projection; what the "
         "former release writes from then on is noted like everything else.",
-        "RunSQL ALTER TABLE": "Changes the columns of a table that the same migration makes.",
     }
 
     dependencies: ClassVar = [("memory", "0007_palace")]
