@@ -88,9 +88,7 @@ class Command(BaseCommand):
         pictured.add_argument("--links", type=int, default=160_000)
         pictured.add_argument("--depth", type=int, default=2)
         mirrored = kinds.add_parser("projection", help="time of projecting a graph to the Neo4j of NEO4J_URI")
-        mirrored.add_argument(
-            "--entities", type=int, default=50_000, help="each makes two nodes, with that of its name"
-        )
+        mirrored.add_argument("--entities", type=int, default=50_000, help="each is two nodes, with its name")
         mirrored.add_argument("--relations", type=int, default=100_000)
         mirrored.add_argument("--changes", type=int, default=100, help="followed one by one")
         judged = kinds.add_parser("resolution", help="names that the rules make one entity, right and wrong")

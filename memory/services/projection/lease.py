@@ -23,7 +23,8 @@ PATIENCE: Final = "10s"
 
 # Not the clock of this process, which may differ from that of another machine.
 TAKE: Final = """
-    UPDATE memory_graphprojection SET fence = fence + 1, leased_until = clock_timestamp() + make_interval(secs => %(lease)s)
+    UPDATE memory_graphprojection
+    SET fence = fence + 1, leased_until = clock_timestamp() + make_interval(secs => %(lease)s)
     WHERE owner_id = %(owner)s AND (leased_until IS NULL OR leased_until < clock_timestamp())
     RETURNING fence
 """
