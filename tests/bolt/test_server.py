@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -48,13 +49,13 @@ def test_a_file_that_is_not_the_pinned_one_is_refused(tmp_path: Path, monkeypatc
         (Path(target) / "neo4j-5.26.0.jar").write_bytes(b"something else")
 
     monkeypatch.setattr(fetching, "_run", fetch)
-    monkeypatch.setattr("tests.bolt.fetching.shutil.which", lambda program: program)
+    monkeypatch.setattr(shutil, "which", lambda program: program)
     with pytest.raises(fetching.CannotFetch, match="not as pinned"):
         fetching.fetched(tmp_path)
     assert not list(tmp_path.glob("*/complete"))
 
 
 def test_what_is_missing_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("tests.bolt.fetching.shutil.which", lambda program: None if program == "mvn" else program)
+    monkeypatch.setattr(shutil, "which", lambda program: None if program == "mvn" else program)
     with pytest.raises(fetching.CannotFetch, match="^mvn not found"):
         fetching.fetched(tmp_path)

@@ -174,9 +174,10 @@ def _compare_ids(owner_id: UUID, part: GraphPart, compared: Comparison) -> None:
         here = _asked(owner_id, IDS.format(present=PRESENT[part]), {"after": after, "most": PAGE})
         until = here[-1] if len(here) == PAGE else LAST
         there = _ids_there(owner_id, part, after, until)
-        _add(compared.missing, part, sorted(set(here) - set(there)))
+        known, shown = set(here), set(there)
+        _add(compared.missing, part, sorted(known - shown))
         # An id that stands there twice is one too many, too.
-        _add(compared.extra, part, sorted({one for one in set(there) if one not in set(here)} | _repeated(there)))
+        _add(compared.extra, part, sorted((shown - known) | _repeated(there)))
         here_all, there_all = here_all + len(here), there_all + len(there)
         if until == LAST:
             break
