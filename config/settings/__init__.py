@@ -4,3 +4,4 @@ from __future__ import annotations
 
 from config.settings.chosen import *  # noqa: F403
 from config.settings.fixed import *  # noqa: F403
+from config.settings.telemetry import *  # noqa: F403
