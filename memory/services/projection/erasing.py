@@ -8,7 +8,6 @@ from typing import Final
 from uuid import UUID
 
 from django.conf import settings
-from django.db import connection
 
 from memory.errors import ProjectionOff
 from memory.graph.projection import cypher
@@ -74,7 +73,7 @@ def settle(*, owner_id: UUID, beat: Callable[[], None]) -> bool:
         ProjectionBusy: a worker is at it; it may be tried again in a moment.
         ProjectionUnavailable: Neo4j did not answer usably.
     """
-    if not GraphProjection.objects.filter(owner_id=owner_id).exists():
+    if not _was_begun(owner_id):
         return False
     if not settings.NEO4J_URI:
         raise ProjectionOff(LOST)
@@ -131,8 +130,11 @@ class Neo4jTarget:
         """Tell whether Neo4j is to be asked; raises ProjectionOff where it holds something and cannot be."""
         if settings.NEO4J_URI:
             return True
-        with connection.cursor() as cursor:
-            cursor.execute("SELECT FROM memory_graphprojection WHERE owner_id = %s", [subject.owner_id])
-            if cursor.fetchone() is None:
-                return False
-        raise ProjectionOff(LOST)
+        if _was_begun(subject.owner_id):
+            raise ProjectionOff(LOST)
+        return False
+
+
+def _was_begun(owner_id: UUID) -> bool:
+    """Tell whether a worker has ever taken the projection up; before that nothing was written."""
+    return GraphProjection.objects.filter(owner_id=owner_id, fence__gt=0).exists()
