@@ -29,6 +29,8 @@ REFERENCE: Final[Mapping[str, str]] = {
 # On the coordinator alone, each with the reason.
 LOCAL: Final[Mapping[str, str]] = {
     "memory_duework": "workers claim rows of all owners with FOR UPDATE SKIP LOCKED, which one server must answer",
+    "memory_graphprojection": "health and metrics read whose projection is behind, workers which are left over",
+    "memory_spacefill": "operators and health see how far the vectors of all owners are",
     "memory_purge": "workers claim purges, and receipts are found by their token when the owner is gone",
     "memory_user_groups": "logins are looked up on the coordinator",
     "memory_user_user_permissions": "logins are looked up on the coordinator",

@@ -49,6 +49,7 @@ EXEMPT = (
     Exempt("memory_duework", 'SELECT %s AS "a" FROM "memory_duework" WHERE ("memory_duework"."due_at" <= %s', WORK),
     Exempt("memory_duework", '"memory_owner"."id" IN (SELECT U0."owner_id"', "finds owners of whom nothing is noted"),
     Exempt("memory_duework", "SELECT count(*) FROM memory_duework WHERE job = %(vectors)s", "health of all work"),
+    Exempt("memory_spacefill", "SELECT count(*) FROM memory_duework WHERE job = %(vectors)s", "health of all work"),
     Exempt("memory_duework", 'COUNT("memory_duework"."id") AS "owners"', "health of all work"),
     Exempt("memory_duework", "extract(epoch FROM now() - min(due_at)) FROM memory_duework", "the metric of all work"),
 )
