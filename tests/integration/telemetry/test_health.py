@@ -124,7 +124,7 @@ class TestReady:
         assert len(names) == len(set(names))
         assert set(names) == {
             "database", "role", "planner", "schema", "embedder", "vectors", "worker", "queue", "consolidation", "keys",
-            "language model", "reranker", "memory", "disk", "budgets", "live", "turn events",
+            "language model", "reranker", "memory", "disk", "budgets", "live", "neo4j", "turn events",
         }  # fmt: skip
 
     def test_only_what_keeps_requests_from_being_served_is_a_503(
