@@ -134,7 +134,7 @@ def test_no_secret_stands_in_the_settings(staff: Client, settings: Any) -> None:
 
 def test_every_setting_with_a_value_shows_it(staff: Client, settings: Any) -> None:
     html = staff.get(reverse("loci-admin:settings")).content.decode()
-    shown = dict(re.findall(r"<dt><code>([A-Z_]+)</code> <span>([^<]*)</span>", html))
+    shown = dict(re.findall(r"<dt><code>([A-Z0-9_]+)</code> <span>([^<]*)</span>", html))
     assert set(shown) == set(env.declarations)
     with_value = {one.name for one in env.declarations.values() if one.default not in ("", "{}") and not one.secret}
     assert {name for name in with_value if shown[name] == "–"} == set()

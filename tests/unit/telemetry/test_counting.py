@@ -26,8 +26,8 @@ from tests.environment import PROJECT
 
 # Words of the product or of its configuration; nothing else may tell values of a metric apart.
 LABELS = {
-    "check", "code", "component", "direction", "kind", "method", "model", "outcome", "profile", "python", "reason",
-    "route", "stage", "state", "status", "task", "version",
+    "check", "code", "component", "direction", "kind", "method", "model", "outcome", "place", "profile", "python",
+    "reason", "route", "stage", "state", "status", "store", "task", "version",
 }  # fmt: skip
 UNITS = ("_seconds", "_bytes", "_total", "_info", "_hits", "_ratio")
 # Numbers of things have no unit.
@@ -35,6 +35,7 @@ COUNTS = {
     "loci_up", "loci_health_check", "loci_owners", "loci_provider_up", "loci_live_sockets", "loci_queue_tasks",
     "loci_due_work", "loci_purges", "loci_turn_events_waiting", "loci_database_connections",
     "loci_database_pool_connections", "loci_database_pool_waiting", "loci_redis_up", "loci_embedding_space_paused",
+    "loci_projection_changes_waiting", "loci_projection_owners",
 }  # fmt: skip
 
 
