@@ -54,6 +54,7 @@ SHOWN_ELSEWHERE: Mapping[str, str] = {
     "memory.EventParticipant": "on the page of its event",
     "memory.EntitiesApart": "on the page of its person or thing",
     "memory.SkillDependency": "on the page of its skill",
+    "memory.GraphChange": "counted on the page of its projection",
     "memory.SpaceFill": "summed up on the page of its space",
 }
 OURS = ("memory", "telemetry")
