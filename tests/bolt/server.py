@@ -9,6 +9,7 @@ import signal
 import subprocess
 import tempfile
 import threading
+import time
 from pathlib import Path
 from typing import Final
 
@@ -93,6 +94,10 @@ class BoltServer:
         """Stop the process without ending it: connections stay open and nothing answers."""
         assert self.process is not None
         self.process.send_signal(signal.SIGSTOP)
+        # A thread that has not stopped yet still answers.
+        threads = Path(f"/proc/{self.process.pid}/task")
+        while any(_state(thread) != "T" for thread in threads.iterdir()):
+            time.sleep(0.01)
 
     def resume(self) -> None:
         """Let a paused process go on."""
@@ -119,3 +124,8 @@ class BoltServer:
             if stream is not None:
                 stream.close()
         self.process = None
+
+
+def _state(thread: Path) -> str:
+    """Give the letter by which the kernel tells what a thread does; behind its name, which may hold anything."""
+    return (thread / "stat").read_text().rpartition(")")[2].split()[0]

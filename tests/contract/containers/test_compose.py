@@ -21,8 +21,6 @@ from tests.contract.test_dashboards import ALERTS, DASHBOARDS, SCRAPE
 from tests.environment import PROJECT
 
 SCHEMA = PROJECT / "tests" / "contract" / "compose_spec"
-# Settings that other parts of the product declare.
-EXPECTED = {"NEO4J_PASSWORD", "NEO4J_URI", "REDIS_PASSWORD", "REDIS_URL"}
 SERVICES = compose.services()
 ONCE = {"provision", "prepare"}
 # Names of what holds a value that nobody else may read; such a variable names a file.
@@ -153,11 +151,11 @@ class TestOurs:
         for service in compose.ours().values():
             for variable in compose.environment(service):
                 name = variable.removesuffix("_FILE")
-                assert name in EXPECTED or name in env.declarations, variable
+                assert name in env.declarations, variable
                 if variable.endswith("_FILE") and name in env.declarations:
                     assert env.declarations[name].secret, variable
         for variable in re.findall(r"\$\{(\w+)", compose.COMPOSE.read_text(encoding="utf-8")):
-            assert variable in EXPECTED or variable in env.declarations, variable
+            assert variable in env.declarations, variable
         for variable in image.environment():
             assert variable in env.declarations or variable in {
                 "PATH", "PYTHONDONTWRITEBYTECODE", "PYTHONUNBUFFERED", "LOCI_NO_BOOTSTRAP"

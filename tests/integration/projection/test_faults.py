@@ -91,7 +91,7 @@ def test_a_worker_that_dies_after_writing_writes_again(
 
 def test_a_server_that_hangs_is_left_after_the_time_out(alice: Actor, projected: BoltServer) -> None:
     catch_up(alice)
-    with override_settings(NEO4J_READ_TIMEOUT=0.2):
+    with override_settings(NEO4J_READ_TIMEOUT=3):
         neo4j_client().read("RETURN 1 AS one", {})
         projected.pause()
         try:
