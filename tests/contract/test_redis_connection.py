@@ -62,7 +62,7 @@ def test_while_it_hangs_one_question_waits_and_the_others_do_not(
     mortal_redis: RedisServer, settings: Settings, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(connection_module, "FIRST_PAUSE", 3600.0)
-    use_redis(settings, mortal_redis, timeout=0.2)
+    use_redis(settings, mortal_redis, timeout=1.0)
     asked = connection()
     assert asked.answers()
     mortal_redis.suspend()

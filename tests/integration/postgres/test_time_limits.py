@@ -22,7 +22,7 @@ from tests.live_server import logged_in
 pytestmark = pytest.mark.django_db(transaction=True, databases=["default", "schema"])
 
 # Long enough for a statement that waits for nobody on a busy machine.
-SHORT: Final = 0.4
+SHORT: Final = 1.0
 
 
 @contextmanager
