@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from typing import Any, Final
 
 from django.db import DEFAULT_DB_ALIAS, connections
 
+OWNING: Final = "schema"
+"""Alias of the connection of the role that owns the tables."""
 # Options of Django's connections that the driver itself does not know.
 _DJANGO_ONLY: Final = frozenset({"pool", "isolation_level", "server_side_binding", "assume_role"})
 
@@ -39,3 +42,21 @@ def driver_parameters(database: Mapping[str, Any] | None = None) -> dict[str, An
     }
     # Poolers between refuse prepared statements.
     return {"prepare_threshold": None, **options, **{name: value for name, value in named.items() if value}}
+
+
+@contextmanager
+def owning_cursor(*, statement_timeout: str) -> Iterator[Any]:
+    """Give a cursor of the role that owns the tables, for statements that allow no transaction; it is closed after it.
+
+    Args:
+        statement_timeout: the longest that one may take, as PostgreSQL writes it. Behind a pooler the role's own holds,
+            since what is set for a session would be somebody else's next.
+    """
+    chosen = connections[OWNING]
+    try:
+        with chosen.cursor() as cursor:
+            if not is_pooled(OWNING):
+                cursor.execute("SELECT set_config('statement_timeout', %s, false)", [statement_timeout])
+            yield cursor
+    finally:
+        chosen.close()

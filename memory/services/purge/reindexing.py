@@ -6,22 +6,20 @@ Measured: a vacuum of a shared HNSW index after 100,000 deletions took 383 s, bu
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any, Final
 from uuid import UUID
 
-from django.db import DatabaseError, connections
+from django.db import DatabaseError
 from psycopg import sql
 
 from memory.models import MemoryVector
-from memory.services.direct_connections import is_pooled
+from memory.services.direct_connections import owning_cursor
 
 logger = logging.getLogger(__name__)
 
 # The only role that may: the one that owns the tables.
-ROLE: Final = "schema"
 LONGEST: Final = "240s"
 REASONS: Final = {
     "42501": "the database role may not rebuild indexes",
@@ -80,7 +78,7 @@ def reindex_vectors(owner_id: UUID, *, rebuilding: Rebuilding, tell: Callable[[]
         rebuilding: what was rebuilt already, and gets what is.
         tell: called after each index; what it raises ends the work, which can go on later.
     """
-    with _connection() as cursor:
+    with owning_cursor(statement_timeout=LONGEST) as cursor:
         cursor.execute(INDEXES, {"partition": _partition(cursor, owner_id)})
         for schema, name, valid in cursor.fetchall():
             if name in rebuilding.done:
@@ -100,17 +98,3 @@ def reindex_vectors(owner_id: UUID, *, rebuilding: Rebuilding, tell: Callable[[]
                 rebuilding.done.append(name)
                 tell()
     rebuilding.complete = True
-
-
-@contextmanager
-def _connection() -> Iterator[Any]:
-    """Give a cursor of the owning role in which each statement stands for itself; the connection is closed after it."""
-    chosen = connections[ROLE]
-    try:
-        with chosen.cursor() as cursor:
-            # These statements allow no transaction, and behind a pooler the session's setting would be somebody else's.
-            if not is_pooled(ROLE):
-                cursor.execute("SELECT set_config('statement_timeout', %s, false)", [LONGEST])
-            yield cursor
-    finally:
-        chosen.close()

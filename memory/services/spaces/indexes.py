@@ -12,14 +12,14 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any, Final
 
-from django.db import DatabaseError, connection, connections
+from django.db import DatabaseError, connection, transaction
 from psycopg import sql
 from psycopg.errors import InsufficientPrivilege, LockNotAvailable
 
 from memory.errors import Conflict
 from memory.models import EmbeddingSpace, MemoryVector
+from memory.services.direct_connections import OWNING, owning_cursor
 
-ROLE: Final = "schema"
 WIDEST: Final = 4_000
 """The most dimensions that an index of half-precision vectors takes."""
 # The index of the first space hangs on the table of all partitions, whose removal asks for it alone for a moment.
@@ -138,18 +138,17 @@ def drop_indexes(space_id: int) -> int:
 def _drop_patiently(cursor: Any, schema: str, name: str) -> None:
     """Remove an index of the whole table, waiting a moment at a time: whoever waits keeps all others waiting."""
     statement = sql.SQL("DROP INDEX IF EXISTS {}").format(sql.Identifier(schema, name))
-    cursor.execute("SELECT set_config('lock_timeout', %s, false)", [PATIENCE])
     for _ in range(ATTEMPTS):
         try:
-            cursor.execute(statement)
-            break
+            with transaction.atomic(using=OWNING):
+                cursor.execute("SELECT set_config('lock_timeout', %s, true)", [PATIENCE])
+                cursor.execute(statement)
+            return
         except DatabaseError as error:
             if not isinstance(error.__cause__, LockNotAvailable):
                 raise
             time.sleep(BETWEEN_SECONDS)
-    else:
-        raise Conflict("The table of vectors was in use all the time. Try again.", code="space.busy")
-    cursor.execute("SELECT set_config('lock_timeout', '0', false)")
+    raise Conflict("The table of vectors was in use all the time. Try again.", code="space.busy")
 
 
 def _drop(schema: str, name: str) -> sql.Composed:
@@ -162,10 +161,8 @@ def _named(space_id: int) -> dict[str, Any]:
 
 @contextmanager
 def _connection() -> Iterator[Any]:
-    chosen = connections[ROLE]
     try:
-        with chosen.cursor() as cursor:
-            cursor.execute("SELECT set_config('statement_timeout', '0', false)")
+        with owning_cursor(statement_timeout="0") as cursor:
             yield cursor
     except DatabaseError as error:
         if isinstance(error.__cause__, InsufficientPrivilege):
@@ -175,5 +172,3 @@ def _connection() -> Iterator[Any]:
                 code="space.no_privilege",
             ) from error
         raise
-    finally:
-        chosen.close()
