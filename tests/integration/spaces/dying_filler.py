@@ -32,6 +32,8 @@ def main() -> None:
         return embed(*args, **options)
 
     filling.embedded_by = stop  # type: ignore[attr-defined]
+    # Work that has become due by the time that this process is up would end the turn after its first batch.
+    filling._others_wait = lambda: False
     filling.fill_spaces(owner_id=UUID(sys.argv[1]), at=now())
 
 
