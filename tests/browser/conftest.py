@@ -112,7 +112,7 @@ class Watch:
 
     def _console(self, message: ConsoleMessage) -> None:
         if message.type in ("error", "warning") and not message.text.startswith(REPLACED):
-            self.complaints.append(f"{message.type}: {message.text}")
+            self.complaints.append(f"{message.type}: {message.text} ({message.location['url']})")
 
 
 def log_in(context: BrowserContext, actor: Actor, base_url: str) -> None:

@@ -65,7 +65,7 @@ def test_two_browsers_change_one_file(palace: Page, second: Page, alice: Actor, 
     assert read_file(actor=alice, file_id=made.pk).content == both
     assert drafts(palace) == 0
     # The browser itself notes that a form was answered with 409.
-    assert [one for one in watch.complaints if "409" not in one] == []
+    assert [one for one in watch.complaints if "status of 409" not in one] == []
 
 
 def test_a_draft_outlives_the_page_and_goes_with_the_logout(palace: Page, alice: Actor, watch: Watch) -> None:
@@ -210,4 +210,4 @@ def test_looks(
     look(visitor, "sees-compare", scheme=scheme, size=size)
     visitor.goto("/agents/sees/?q=harbour&max_tokens=7")
     look(visitor, "sees-error", scheme=scheme, size=size)
-    assert [one for one in watch.complaints if "409" not in one and "422" not in one] == []
+    assert [one for one in watch.complaints if "status of 409" not in one and "status of 422" not in one] == []

@@ -191,7 +191,7 @@ def test_looks(visitor: Page, furnished: dict[str, str], alice: Actor, scheme: s
     visitor.goto(f"/?open={deploy}")
     expect(drawer_of(visitor).locator("article.memory")).to_be_visible()
     look(visitor, "memory-drawer", scheme=scheme, size=size)
-    assert [one for one in watch.complaints if "422" not in one] == []
+    assert [one for one in watch.complaints if "status of 422" not in one] == []
 
 
 def test_looks_without_a_conversation(visitor: Page, scheme: str, size: str) -> None:

@@ -163,7 +163,7 @@ def test_looks(visitor: Page, peopled: dict[str, Any], scheme: str, size: str, w
     look(visitor, "privacy-by-agent", scheme=scheme, size=size)
     visitor.goto("/account/")
     look(visitor, "account", scheme=scheme, size=size)
-    assert [one for one in watch.complaints if "422" not in one] == []
+    assert [one for one in watch.complaints if "status of 422" not in one] == []
 
 
 def test_looks_without_agents(visitor: Page, scheme: str, size: str) -> None:
