@@ -9,6 +9,7 @@ from typing import Any, Final
 from asgiref.sync import iscoroutinefunction
 from django.conf import settings
 from django.core.exceptions import DisallowedHost
+from django.db import InterfaceError, OperationalError
 from django.http import HttpRequest, HttpResponse, HttpResponseBadRequest, JsonResponse
 from django.template import loader
 from django.utils.decorators import sync_and_async_middleware
@@ -79,15 +80,24 @@ def bad_request(request: HttpRequest, exception: Exception) -> HttpResponse:
 
 
 def server_error(request: HttpRequest) -> HttpResponse:
-    """Answer what nobody caught: a statement that was cut off with its reason, all else with the page of errors.
+    """Answer what nobody caught: where the database failed, with that and when to try again, else as an error of ours.
 
     Django calls it, as `handler500` of the routes, while the error is handled.
     """
-    if not was_cut_off(sys.exc_info()[1]):
+    error = sys.exc_info()[1]
+    if not isinstance(error, OperationalError | InterfaceError):
         return defaults.server_error(request)
+    problem = problem_of(error)
     if request.path_info.startswith(API_PREFIX):
-        return _as_problem(problem_of(StatementTimeout()))
-    return error_response(request, StatementTimeout())
+        return _as_problem(problem)
+    if was_cut_off(error):
+        response = error_response(request, StatementTimeout())
+    else:
+        # Without the request: who is logged in stands in the database.
+        response = HttpResponse(loader.render_to_string("503.html"), status=problem.status)
+    for name, value in problem.headers.items():
+        response[name] = value
+    return response
 
 
 def _refused(request: HttpRequest) -> HttpResponse | None:
@@ -103,4 +113,4 @@ def _refused(request: HttpRequest) -> HttpResponse | None:
 
 
 def _as_problem(problem: Problem) -> HttpResponse:
-    return JsonResponse(problem_body(problem), status=problem.status, content_type=MEDIA_TYPE)
+    return JsonResponse(problem_body(problem), status=problem.status, headers=problem.headers, content_type=MEDIA_TYPE)

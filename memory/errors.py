@@ -141,6 +141,20 @@ class RateLimited(LociError):
     status = 429
 
 
+class PasswordsBusy(LociError):
+    """Too many passwords are being checked at this moment. Nothing was done; try again in a few seconds."""
+
+    code = "auth.busy"
+    status = 503
+
+
+class DatabaseUnavailable(LociError):
+    """The database did not answer. Try again in a moment."""
+
+    code = "database.unavailable"
+    status = 503
+
+
 class MemoryDisabled(LociError):
     """Memory is switched off on this server (MEMORY_ENABLED=false). Nothing was stored or read."""
 

@@ -436,6 +436,13 @@ MOST_WRONG_KEYS = env.integer(
     meaning="Wrong agent keys from one address within a minute, after which it is refused with keys not seen lately.",
     minimum=1,
 )
+MOST_FAILED_LOGINS = env.integer(
+    "LOCI_LOGIN_FAILURES_NETWORK",
+    30,
+    meaning="Failed logins from one address within a minute, over all names, after which only names that were logged "
+    "in to from there within a week are let in.",
+    minimum=1,
+)
 RATE_LOGIN_FAILURES = env.integer(
     "LOCI_LOGIN_FAILURES", 10, meaning="Failed logins after which a name is locked for a while.", minimum=1
 )

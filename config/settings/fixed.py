@@ -82,6 +82,7 @@ AUTH_PASSWORD_VALIDATORS = [
         "NumericPasswordValidator",
     )
 ]
+PASSWORD_HASHERS = ["memory.services.password_hashing.BoundedHasher"]
 LOGIN_URL = "palace:login"
 LOGIN_REDIRECT_URL = "palace:recall"
 LOGOUT_REDIRECT_URL = "palace:login"

@@ -25,7 +25,7 @@ from rest_framework.response import Response
 
 from memory.api.actions import action_of
 from memory.api.authentication import REALM
-from memory.errors import LociError, RateLimited, StatementTimeout
+from memory.errors import DatabaseUnavailable, LociError, RateLimited, StatementTimeout
 from memory.ports.request_id import current_request_id
 from memory.ports.statement_limits import was_cut_off
 
@@ -35,6 +35,7 @@ MEDIA_TYPE: Final = "application/problem+json"
 RESERVED: Final = frozenset({"type", "title", "status", "detail", "code"})
 MOST_ERRORS: Final = 50
 CUT_OFF_WAIT: Final = 5
+UNAVAILABLE_WAIT: Final = 2
 # A request refused with one of these was refused as a whole, for what it sent.
 REFUSED_AS_SENT: Final = frozenset({400, 413, 415, 422})
 # How a message says by itself what was not done.
@@ -183,9 +184,7 @@ def _of_django(error: Exception) -> Problem | None:
         return _own(StatementTimeout(retry_after=CUT_OFF_WAIT))
     if isinstance(error, OperationalError | InterfaceError):
         logger.error("the database failed a request: %s", type(error.__cause__ or error).__name__)
-        return Problem(
-            503, "database.unavailable", "The database did not answer. Try again in a moment.", {}, {"Retry-After": "2"}
-        )
+        return _own(DatabaseUnavailable(retry_after=UNAVAILABLE_WAIT))
     return None
 
 

@@ -74,7 +74,10 @@ def error_response(request: HttpRequest, error: LociError) -> HttpResponse:
     """Answer with a page that shows the error, or with the bare message where only a part of a page was asked for."""
     template = "palace/parts/problem.html" if request.headers.get("HX-Request") else "palace/problem.html"
     problem = problem_of(error)
-    return render(request, template, {"problem": problem}, status=problem.status)
+    response = render(request, template, {"problem": problem}, status=problem.status)
+    if "retry_after" in error.details:
+        response["Retry-After"] = str(error.details["retry_after"])
+    return response
 
 
 def add_to_form(form: forms.Form, error: LociError) -> None:

@@ -11,6 +11,7 @@ from django.http import HttpRequest
 from memory.errors import InvalidInput, PermissionRefused, RateLimited
 from memory.models import User
 from memory.services.actors import Actor
+from memory.services.login_attempts import counted_attempt
 
 LONGEST_PASSWORD: Final = 4_096
 
@@ -29,7 +30,8 @@ def confirm_person(*, actor: Actor, password: str, confirm: str | None, request:
     Raises:
         PermissionRefused: `auth.person_only`, the actor is no person; `auth.password_wrong`.
         InvalidInput: `confirm.mismatch`, another name was typed.
-        RateLimited: `auth.locked`, too many wrong passwords.
+        RateLimited: `auth.locked`, too many wrong passwords; `auth.flood`, too many of the network.
+        PasswordsBusy: too many passwords are being checked at once.
     """
     user = User.objects.filter(owner__id=actor.owner_id).first() if actor.kind == "person" else None
     if user is None:
@@ -57,20 +59,22 @@ def confirm_login(*, user: User, password: str, request: HttpRequest) -> None:
 
     Raises:
         PermissionRefused: `auth.password_wrong`.
-        RateLimited: `auth.locked`, too many wrong passwords.
+        RateLimited: `auth.locked`, too many wrong passwords; `auth.flood`, too many of the network.
+        PasswordsBusy: too many passwords are being checked at once.
     """
     credentials = {"username": user.username}
     if not AxesProxyHandler.is_allowed(request, credentials):
         raise _locked()
-    # Passwords that long are no one's, and hashing them would cost the server more than the caller.
-    found = authenticate(request, username=user.username, password=password[:LONGEST_PASSWORD])
-    # The middleware would put the page of the login form in the place of the answer.
-    request.axes_locked_out = False  # type: ignore[attr-defined]
-    if found is not None and found.pk == user.pk and len(password) <= LONGEST_PASSWORD:
-        return
-    if not AxesProxyHandler.is_allowed(request, credentials):
-        raise _locked()
-    raise PermissionRefused("The password is wrong. Nothing was changed.", code="auth.password_wrong")
+    with counted_attempt(name=user.username, request=request):
+        # Passwords that long are no one's, and hashing them would cost the server more than the caller.
+        found = authenticate(request, username=user.username, password=password[:LONGEST_PASSWORD])
+        # The middleware would put the page of the login form in the place of the answer.
+        request.axes_locked_out = False  # type: ignore[attr-defined]
+        if found is not None and found.pk == user.pk and len(password) <= LONGEST_PASSWORD:
+            return
+        if not AxesProxyHandler.is_allowed(request, credentials):
+            raise _locked()
+        raise PermissionRefused("The password is wrong. Nothing was changed.", code="auth.password_wrong")
 
 
 def _locked() -> RateLimited:

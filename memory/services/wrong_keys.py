@@ -14,6 +14,7 @@ from django.core.cache import caches
 
 from memory.errors import RateLimited
 from memory.networks import network_of
+from memory.services.windowed_counts import count_one
 
 WINDOW_SECONDS: Final = 60
 KNOWN_SECONDS: Final = 600
@@ -33,13 +34,7 @@ def refuse_flood(secret: str, address: str | None, *, way_in: str = AGENTS) -> N
 
 def note_wrong(address: str | None, *, way_in: str = AGENTS) -> None:
     """Count a wrong key from an address on this way in; the count is forgotten a minute after its first one."""
-    key = _address_key(way_in, address)
-    if not caches[CACHE].add(key, 1, WINDOW_SECONDS):
-        try:
-            caches[CACHE].incr(key)
-        except ValueError:
-            # It ran out between the two.
-            caches[CACHE].add(key, 1, WINDOW_SECONDS)
+    count_one(caches[CACHE], _address_key(way_in, address), seconds=WINDOW_SECONDS)
 
 
 def note_right(secret: str, *, way_in: str = AGENTS) -> None:
