@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from functools import cache
-from typing import Any
+from threading import RLock
+from typing import Any, Final
 
+from django.http import HttpResponse
 from drf_spectacular.generators import SchemaGenerator
 from drf_spectacular.renderers import (
     OpenApiJsonRenderer,
@@ -13,16 +15,36 @@ from drf_spectacular.renderers import (
     OpenApiYamlRenderer2,
 )
 from drf_spectacular.views import SpectacularAPIView, SpectacularSwaggerSplitView
-from rest_framework.renderers import JSONRenderer
+from rest_framework.renderers import BaseRenderer, JSONRenderer
 from rest_framework.request import Request
 from rest_framework.response import Response
 from rest_framework.views import APIView
 
+# The generator is not made for several threads, and each of them would take seconds of a processor.
+_drawing: Final = RLock()
 
-@cache
+
 def described() -> Any:
     """Draw the schema once for each process, since it is the same for everyone and takes a while."""
+    with _drawing:
+        return _described()
+
+
+def written(renderer: type[BaseRenderer]) -> bytes:
+    """Give the schema as a renderer writes it, once for each process and form."""
+    with _drawing:
+        return _written(renderer)
+
+
+@cache
+def _described() -> Any:
     return SchemaGenerator().get_schema(request=None, public=True)  # type: ignore[no-untyped-call]
+
+
+@cache
+def _written(renderer: type[BaseRenderer]) -> bytes:
+    content: bytes = renderer().render(_described(), renderer_context={})
+    return content
 
 
 class Described(APIView):
@@ -49,9 +71,11 @@ class SchemaView(Described, SpectacularAPIView):
 
     renderer_classes = [OpenApiJsonRenderer, OpenApiJsonRenderer2, OpenApiYamlRenderer, OpenApiYamlRenderer2]
 
-    def get(self, request: Request, *args: Any, **kwargs: Any) -> Response:
+    def get(self, request: Request, *args: Any, **kwargs: Any) -> HttpResponse:  # type: ignore[override]
         """Give the schema."""
-        return Response(described())
+        renderer = request.accepted_renderer
+        charset = f"; charset={renderer.charset}" if renderer.charset else ""
+        return HttpResponse(written(type(renderer)), content_type=f"{renderer.media_type}{charset}")
 
 
 class DocsView(Described, SpectacularSwaggerSplitView):

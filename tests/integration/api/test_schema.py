@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from io import StringIO
 from typing import Any
 
@@ -36,7 +37,7 @@ from memory.services.clock import now
 from memory.services.settings import change_settings
 from telemetry.models import TunerChange
 from tests.apps import API as API_ROUTES
-from tests.integration.api.conftest import API, Client, bearing, remember
+from tests.integration.api.conftest import API, Client, bearing, client_of, remember
 from tests.integration.api.endpoints import COMPARED
 from tests.integration.consolidation.reviewing import opened
 from tests.integration.telemetry.telling import cluster_of
@@ -171,6 +172,41 @@ def test_the_schema_is_served_to_anyone(anonymous: Client) -> None:
     assert set(document["components"]["securitySchemes"]) == {"agentKey", "agentKeyHeader", "session"}
     yaml = anonymous.json("get", "/schema", Accept="application/vnd.oai.openapi")
     assert yaml.content.startswith(b"openapi: 3")
+
+
+@pytest.mark.parametrize("accepted", ["application/vnd.oai.openapi+json", "application/yaml"])
+def test_the_schema_is_drawn_and_written_once_for_many_at_once(
+    anonymous: Client, monkeypatch: pytest.MonkeyPatch, accepted: str
+) -> None:
+    drawn: list[None] = []
+    written: list[None] = []
+    draw, write = (
+        documentation.SchemaGenerator.get_schema,
+        {one: one.render for one in documentation.SchemaView.renderer_classes},
+    )
+
+    def drawing(*arguments: Any, **options: Any) -> Any:
+        drawn.append(None)
+        return draw(*arguments, **options)
+
+    def writing(self: Any, *arguments: Any, **options: Any) -> Any:
+        written.append(None)
+        return write[type(self)](self, *arguments, **options)
+
+    monkeypatch.setattr(documentation.SchemaGenerator, "get_schema", drawing)
+    for one in documentation.SchemaView.renderer_classes:
+        monkeypatch.setattr(one, "render", writing)
+    documentation._described.cache_clear()
+    documentation._written.cache_clear()
+
+    def asked(_: int) -> Any:
+        return client_of("").json("get", "/schema", Accept=accepted)
+
+    with ThreadPoolExecutor(6) as threads:
+        answers = list(threads.map(asked, range(6)))
+    assert [answer.status_code for answer in answers] == [200] * 6
+    assert len({answer.content for answer in answers}) == 1
+    assert (len(drawn), len(written)) == (1, 1)
 
 
 def refuses_bad_data(ctx: Any, response: Any, case: Any) -> bool | None:
