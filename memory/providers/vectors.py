@@ -13,6 +13,8 @@ from memory.ports import Vectors
 WIDEST = 16_000
 # Below this a length is rounding noise: dividing by it would give a direction that means nothing.
 SHORTEST_NORM = 1e-12
+NUMBERS = frozenset({int, float})
+NO_NUMBERS = "The embedder answered with something else than rows of numbers."
 
 
 def checked(vectors: Any, count: int, dimension: int | None) -> Vectors:
@@ -42,7 +44,7 @@ def checked(vectors: Any, count: int, dimension: int | None) -> Vectors:
             code="embedder.width_changed",
         )
     if not 0 < width <= WIDEST:
-        raise EmbedderUnavailable(f"The embedder answered with vectors of width {width}, outside 1 to {WIDEST}.")
+        raise _outside(width)
     exact = table.astype(np.float64)
     if not np.isfinite(exact).all():
         raise EmbedderUnavailable("The embedder answered with a value that is not a finite number.")
@@ -56,11 +58,32 @@ def checked(vectors: Any, count: int, dimension: int | None) -> Vectors:
 
 
 def _table(vectors: Any) -> np.ndarray[tuple[int, int], np.dtype[Any]]:
+    if isinstance(vectors, list):
+        # Before numpy sees them, which would make every value as large as the longest text among them.
+        for row in vectors:
+            _check_row(row)
     try:
         table = np.asarray(vectors if isinstance(vectors, list | np.ndarray) else None)
-    except (ValueError, TypeError, OverflowError):
+    except (ValueError, TypeError):
         # Without the cause: its message may quote the answer.
         raise EmbedderUnavailable("The embedder answered with rows of unequal width.") from None
+    except OverflowError:
+        raise EmbedderUnavailable(NO_NUMBERS) from None
     if table.ndim != 2 or table.dtype.kind not in "fiu":
-        raise EmbedderUnavailable("The embedder answered with something else than rows of numbers.")
+        raise EmbedderUnavailable(NO_NUMBERS)
     return table
+
+
+def _check_row(row: Any) -> None:
+    if isinstance(row, np.ndarray):
+        return
+    if not isinstance(row, list):
+        raise EmbedderUnavailable(NO_NUMBERS)
+    if len(row) > WIDEST:
+        raise _outside(len(row))
+    if not {type(value) for value in row} <= NUMBERS:
+        raise EmbedderUnavailable(NO_NUMBERS)
+
+
+def _outside(width: int) -> EmbedderUnavailable:
+    return EmbedderUnavailable(f"The embedder answered with vectors of width {width}, outside 1 to {WIDEST}.")

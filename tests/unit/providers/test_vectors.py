@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import tracemalloc
 from typing import Any
 
 import numpy as np
@@ -41,6 +42,10 @@ def test_an_empty_answer_to_no_text_has_the_known_width() -> None:
         ([[None, 2.0]], 1, 2, "rows of numbers"),
         ([[True, False]], 1, 2, "rows of numbers"),
         ([[10**400, 1]], 1, 2, "rows of numbers"),
+        ([[10**400, 1.5]], 1, 2, "rows of numbers"),
+        ([[1.0, 2.0], ["1", "2"]], 2, 2, "rows of numbers"),
+        ([[1.0, [2.0]]], 1, 2, "rows of numbers"),
+        ([[1.0] * 16_001], 1, None, "outside 1 to 16000"),
         ([1.0, 2.0], 2, 2, "rows of numbers"),
         ({"a": 1}, 1, 2, "rows of numbers"),
         (None, 1, 2, "rows of numbers"),
@@ -52,6 +57,16 @@ def test_an_unusable_answer_is_refused_with_its_reason(
 ) -> None:
     with pytest.raises(EmbedderUnavailable, match=reason):
         checked(answer, count, dimension)
+
+
+def test_a_long_text_among_many_numbers_costs_no_memory() -> None:
+    tracemalloc.start()
+    try:
+        with pytest.raises(EmbedderUnavailable, match="rows of numbers"):
+            checked([["x" * 10_000, *([1] * 5_000)]], 1, None)
+        assert tracemalloc.get_traced_memory()[1] < 10_000_000
+    finally:
+        tracemalloc.stop()
 
 
 @given(
