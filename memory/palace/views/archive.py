@@ -15,7 +15,7 @@ from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 
 from memory.errors import InvalidInput
-from memory.models import Status
+from memory.models import Kind, Status
 from memory.palace.access import person_page
 from memory.palace.places import place_of, written_place
 from memory.palace.presenters import CATEGORY_CHOICES, KIND_CHOICES, card
@@ -28,7 +28,8 @@ from memory.services.retirement import archive_memory, delete_memory
 
 PAGE_ROWS: Final = 50
 PREVIEW_CHARACTERS: Final = 140
-MOST_CHARACTERS: Final = 64
+CATEGORIES: Final = frozenset({"", *(name for name, _label in CATEGORY_CHOICES)})
+KINDS: Final = frozenset({"", *Kind.values})
 
 
 @person_page("GET", "HEAD")
@@ -91,7 +92,13 @@ def many(request: HttpRequest, actor: Actor) -> HttpResponse:
 
 
 def _filters(values: Any) -> dict[str, str]:
-    return {name: values.get(name, "")[:MOST_CHARACTERS] for name in ("category", "kind")}
+    """Read what the list is narrowed to; raises InvalidInput for a choice that there is not."""
+    chosen = {name: values.get(name, "") for name in ("category", "kind")}
+    if chosen["category"] not in CATEGORIES:
+        raise InvalidInput("There is no such category.", code="category.unknown", field="category")
+    if chosen["kind"] not in KINDS:
+        raise InvalidInput("There is no such kind.", code="kind.invalid", field="kind")
+    return chosen
 
 
 def _ids(written: Sequence[str]) -> list[UUID]:

@@ -123,6 +123,22 @@ def test_a_choice_that_there_is_not_is_said(palace: Client, store: Store, query:
         assert code in answer.content.decode()
 
 
+@pytest.mark.parametrize(
+    ("query", "code"),
+    [
+        ("category=a%00b", "category.unknown"),
+        ("category=gossip", "category.unknown"),
+        ("kind=a%00b", "kind.invalid"),
+        ("kind=opinion", "kind.invalid"),
+    ],
+)
+def test_the_archive_says_likewise(palace: Client, query: str, code: str) -> None:
+    answer = palace.get(f"/archive/?{query}")
+    assert answer.status_code == 422
+    assert code in answer.content.decode()
+    assert palace.get("/archive/?category=general&kind=turn").status_code == 200
+
+
 @pytest.mark.parametrize("kind", ["turn", "note", "preference"])
 def test_every_kind_of_the_list_can_be_asked_for(palace: Client, store: Store, kind: str) -> None:
     store("Tea is fine.")
@@ -197,7 +213,7 @@ def test_who_is_logged_in_is_led_from_the_login_to_a_page(palace: Client, follow
 READ = {
     "/": ("q", "profile", "limit", "threshold", "category", "kind", "go", "unheard"),
     "/recent/": ("recent",),
-    "/archive/": ("after",),
+    "/archive/": ("after", "category", "kind", "back", "gone"),
     "/remember/": ("unheard",),
     "/login/": ("next",),
     "/memories/{}/": ("stored",),
@@ -217,6 +233,40 @@ def test_no_parameter_of_an_address_breaks_a_page(
         for value in values:
             answer = palace.get(f"{path.format(memory_id)}?{asked}{value}", headers=headers)
             assert answer.status_code < 500, value[:60]
+
+
+OTHERS = {
+    "/archive/growth/": ("unit", "by", "days"),
+    "/archive/transfer/": ("format",),
+    "/suggest/": ("q",),
+    "/news/": ("known", "since"),
+    "/review/": ("kind", "after", "back"),
+    "/consolidation/concluded/": ("kind", "after"),
+    "/consolidation/runs/": ("after",),
+    "/files/": ("deleted", "for"),
+    "/files/new/": ("template", "for"),
+    "/agents/sees/": ("q", "agent", "profile", "format", "max_tokens", "window", "compare", "agent2"),
+    "/agents/": ("after",),
+    "/conversations/": ("after",),
+    "/graph/": ("q", "true_on", "known_on", "entity", "depth"),
+    "/graph/communities/": ("after",),
+    "/privacy/access/": ("verb", "agent", "after"),
+    "/privacy/outbound/": ("after",),
+    "/privacy/purge/": ("subject", "source", "agent"),
+    "/settings/": ("agent",),
+    "/telemetry/coverage/": ("known", "state", "key", "days"),
+    "/telemetry/costs/": ("days",),
+    "/telemetry/recall/": ("days", "place", "experiment"),
+}
+
+
+@pytest.mark.parametrize("path", OTHERS)
+def test_no_page_hands_a_nul_to_the_database(palace: Client, store: Store, path: str) -> None:
+    store("Tea is fine.")
+    assert palace.get(path).status_code != 404
+    for name in OTHERS[path]:
+        for value in ("%00", "a%00b", "source&source=a%00b"):
+            assert palace.get(f"{path}?{name}={value}").status_code < 500, (name, value)
 
 
 FIELDS = ("content", "category", "kind", "importance", "tags", "source", "valid_from")
