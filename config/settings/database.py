@@ -15,7 +15,7 @@ def from_url(url: str) -> dict[str, Any]:
     """Turn `postgresql://user:password@host:port/name?option=value` into Django's connection settings.
 
     Raises:
-        SettingError: another scheme, or no database name.
+        SettingError: another scheme, no database name, or a password in two places.
     """
     parts = urlsplit(url)
     if parts.scheme not in SCHEMES:
@@ -29,10 +29,14 @@ def from_url(url: str) -> dict[str, Any]:
     except ValueError:
         raise SettingError("The port in DATABASE_URL is not a number up to 65535.") from None
     host = options.pop("host", None) or (unquote(parts.hostname) if parts.hostname else "")
+    # Out of the options, which stand on the command line of psql.
+    asked = options.pop("password", "")
+    if asked and parts.password:
+        raise SettingError("DATABASE_URL has a password twice: before the host and as an option. Leave one out.")
     return {
         "NAME": name,
-        "USER": unquote(parts.username or ""),
-        "PASSWORD": unquote(parts.password or ""),
+        "USER": unquote(parts.username or "") or options.pop("user", ""),
+        "PASSWORD": unquote(parts.password or "") or asked,
         "HOST": host,
         "PORT": str(port or options.pop("port", "")),
         "OPTIONS": options,

@@ -38,6 +38,8 @@ NOT_OURS = (
 NOT_RUNNING_EXIT = 3
 LOST_EXIT = 3
 PASSWORD_BYTES = 24
+# libpq has no environment variable for these.
+SECRET_OPTIONS = ("sslpassword", "oauth_client_secret")
 ALIASES: Mapping[str, str] = {"app": "default", "owner": "schema"}
 
 
@@ -321,6 +323,12 @@ def _passwords_of_settings() -> dict[str, str]:
 def _conninfo(chosen: Mapping[str, Any]) -> str:
     # Django's own options (a pool, for example) are no text; what is left is libpq's.
     options = {name: value for name, value in chosen.get("OPTIONS", {}).items() if isinstance(value, str)}
+    secret = next((name for name in SECRET_OPTIONS if options.get(name)), None)
+    if secret is not None:
+        raise CommandError(
+            f"psql takes `{secret}` among its arguments only, which every user of the machine can read. Call psql "
+            f"yourself, from a connection service file that names it, or leave it out of the address."
+        )
     parts = {
         "host": chosen.get("HOST"),
         "port": chosen.get("PORT"),

@@ -134,6 +134,10 @@ def test_a_server_of_ones_own_is_set_up_but_never_started_or_stopped(operator: O
     url = f"postgresql://loci_app@/own?host={operator.place / 'data' / 'run'}"
     answer = operator.db("psql", "--", "-X", "-A", "-t", "-c", "SELECT current_database()", DATABASE_URL=url)
     assert answer.stdout.strip() == "own", answer.stderr
+    secret = operator.db("psql", "--", "-c", "SELECT 1", DATABASE_URL=f"{url}&sslpassword=hidden")
+    assert secret.returncode == 1
+    assert "`sslpassword`" in secret.stderr
+    assert "hidden" not in secret.stderr
     for action in (["start"], ["stop"], ["restore", "x", "--yes"]):
         refused = operator.db(*action, DATABASE_URL=url)
         assert refused.returncode == 1

@@ -136,6 +136,16 @@ class TestDatabaseAddress:
             "OPTIONS": {"sslmode": "require"},
         }
 
+    def test_a_password_and_a_user_among_the_options_are_taken_out_of_them(self) -> None:
+        parts = from_url("postgresql://db.example/loci?user=loci_app&password=p%40ss&sslmode=require")
+        assert (parts["USER"], parts["PASSWORD"]) == ("loci_app", "p@ss")
+        assert parts["OPTIONS"] == {"sslmode": "require"}
+
+    def test_a_password_in_two_places_is_refused(self) -> None:
+        with pytest.raises(SettingError, match="password twice") as caught:
+            from_url("postgresql://loci_app:one@db.example/loci?password=other")
+        assert "other" not in str(caught.value)
+
     def test_a_socket_directory(self) -> None:
         assert from_url("postgres:///loci?host=/run/pg")["HOST"] == "/run/pg"
 
