@@ -23,6 +23,8 @@ LONGEST_STATUS: Final = 100
 LONGEST_REASON: Final = 200
 LARGEST_ANSWER_BYTES: Final = 16 * 1024 * 1024
 DONE: Final = "success"
+# A model has a handful.
+MOST_PARTS: Final = 1_000
 # Numbers of bytes beyond this are a mistake of the server.
 MOST_BYTES: Final = 2**53
 
@@ -150,7 +152,7 @@ def checked_name(model: str) -> str:
 def _told(lines: Iterator[Any]) -> Iterator[Progress]:
     """Add up the parts that the lines tell of; raise what they complain of, and where they end too early."""
     parts: dict[str, tuple[int, int]] = {}
-    status = ""
+    status, done, whole = "", 0, 0
     for line in lines:
         if not isinstance(line, dict):
             raise OllamaUnavailable("Ollama answered in another form than agreed.")
@@ -161,8 +163,12 @@ def _told(lines: Iterator[Any]) -> Iterator[Progress]:
         digest = line.get("digest")
         if isinstance(digest, str) and digest:
             total = _bytes(line.get("total"))
-            parts[digest] = (min(_bytes(line.get("completed")), total), total)
-        yield Progress(status, sum(done for done, _ in parts.values()), sum(total for _, total in parts.values()))
+            now_done, (was_done, was_total) = min(_bytes(line.get("completed")), total), parts.get(digest, (0, 0))
+            parts[digest] = (now_done, total)
+            done, whole = done + now_done - was_done, whole + total - was_total
+            if len(parts) > MOST_PARTS:
+                raise OllamaUnavailable("Ollama answered in another form than agreed.")
+        yield Progress(status, done, whole)
     if status != DONE:
         raise OllamaUnavailable("Ollama broke the fetch off. It goes on from there when it is begun again.")
 

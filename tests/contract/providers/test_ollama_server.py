@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import json
 import threading
+from collections import deque
 from collections.abc import Iterator
 from contextlib import closing
+from itertools import count
 from typing import Any
 
 import pytest
@@ -13,7 +15,7 @@ import pytest
 from memory.errors import EmbedderUnavailable, OllamaUnavailable
 from memory.providers.misconfigured import ProviderMisconfigured
 from memory.providers.ollama_embedder import OllamaEmbedder
-from memory.providers.ollama_server import OllamaServer, Progress, tagged
+from memory.providers.ollama_server import OllamaServer, Progress, _told, tagged
 from memory.providers.outbound import recording
 from tests.contract.providers.loopback_server import LoopbackServer, Reply, as_json
 from tests.ollama_like import WIDTH, OllamaLike
@@ -155,6 +157,23 @@ def test_numbers_that_cannot_be_are_none(total: Any) -> None:
     body = b"\n".join(json.dumps(line).encode() for line in lines)
     with LoopbackServer(lambda _: Reply(body=body)) as other, closing(OllamaServer(base_url=other.address)) as server:
         assert pulled(server)[-1] == Progress("success")
+
+
+def test_a_part_that_is_told_anew_counts_once() -> None:
+    lines = [
+        {"status": "pulling", "digest": "sha256:a", "completed": 5, "total": 10},
+        {"status": "pulling", "digest": "sha256:b", "completed": 1, "total": 7},
+        {"status": "pulling", "digest": "sha256:a", "completed": 2, "total": 8},
+        {"status": "success"},
+    ]
+    found = [(one.completed, one.total) for one in _told(iter(lines))]
+    assert found == [(5, 10), (6, 17), (3, 15), (3, 15)]
+
+
+def test_more_parts_than_a_model_can_have_are_refused() -> None:
+    lines = ({"status": "pulling", "digest": f"sha256:{number}", "total": 1} for number in count())
+    with pytest.raises(OllamaUnavailable, match="another form"):
+        deque(_told(lines), maxlen=0)
 
 
 def test_another_server_is_not_taken_for_it() -> None:
