@@ -22,6 +22,7 @@ from memory.errors import LociError, OwnerPurging, QueueUnavailable
 from memory.ids import new_id
 from memory.models import DueWork, PendingVector, owner_scope
 from memory.providers.composition import ollama_server
+from memory.providers.embedder_choices import ollama_choice
 from memory.providers.ollama_server import Progress, checked_name, tagged
 from memory.services.clock import now
 from memory.services.jobs import FETCH_MODEL, call_worker
@@ -146,7 +147,7 @@ def go_on() -> int:
 
 def _fetched(order: Fetch) -> bool:
     """Follow the server until the model is there, or the turn is over; tell which."""
-    with closing(ollama_server()) as server:
+    with closing(ollama_server(ollama_choice(order.model))) as server:
         if server.has(order.model):
             return True
         began = noted = monotonic()
