@@ -21,7 +21,7 @@ from memory.services.open_transactions import database_clock, have_ended
 from memory.services.purge.caches import forget_owner
 from memory.services.purge.ledger import REPLAY, note_owner
 from memory.services.purge.progress import counts, kept
-from memory.services.purge.receipts import NEO4J, OWNER_STAYS, issue
+from memory.services.purge.receipts import NEO4J, issue, owner_stays
 from memory.services.purge.registry import Phase, PurgeTarget, Subject, Traces, targets
 from memory.services.purge.reindexing import Rebuilding, reindex_vectors
 from memory.services.purge.samples import Search, count_samples, search_others, take_samples, traces_of
@@ -241,7 +241,7 @@ def _close(work: Work) -> bool:
                 left={},
                 looked_at=work.position["looked_at"],
                 keys=keys,
-                stays=(*OWNER_STAYS, *((NEO4J,) if purge.erased.get("neo4j") else ())),
+                stays=(*owner_stays(), *((NEO4J,) if purge.erased.get("neo4j") else ())),
                 at=moment,
             )
             work.position = {}
