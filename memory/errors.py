@@ -198,6 +198,12 @@ class ProjectionElsewhere(ProjectionOff):
     code = "projection.elsewhere"
 
 
+class ProjectionFollowed(Conflict):
+    """A worker has reported lately and would project again at once. Stop Loci, wait three minutes, and try again."""
+
+    code = "projection.followed"
+
+
 class ProjectionBusy(Conflict):
     """A worker is projecting this owner's graph at the moment. Nothing was changed; try again in a moment."""
 

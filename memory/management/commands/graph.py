@@ -10,11 +10,12 @@ from uuid import UUID
 from django.conf import settings
 from django.core.management.base import BaseCommand, CommandError
 
-from memory.errors import LociError, OwnerPurging, ProjectionOff
+from memory.errors import LociError, OwnerPurging, ProjectionFollowed, ProjectionOff
 from memory.management.answers import answer, counted, errors_for_operators
 from memory.management.owners import named_owner
 from memory.models import GraphProjection, Owner
 from memory.providers.composition import neo4j_client
+from memory.services.health.heartbeat import worker_reported_lately
 from memory.services.projection.erasing import forget, give_up
 from memory.services.projection.place import is_elsewhere, note_moved
 from memory.services.projection.projecting import project
@@ -121,6 +122,8 @@ class Command(BaseCommand):
     def _forget(self, options: dict[str, Any]) -> None:
         if not options["owner"] and not options["all"]:
             raise CommandError("Name the owner with --owner LOGIN, or say --all.")
+        if not options["lost"] and worker_reported_lately():
+            raise ProjectionFollowed
         self._each(options, _give_up if options["lost"] else _forget)
 
     def _each(self, options: dict[str, Any], work: Work) -> None:

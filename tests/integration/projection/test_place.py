@@ -168,3 +168,18 @@ def test_server_port_and_database_make_the_place(uri: str, database: str, same: 
     assert "graph" not in place
     with override_settings(NEO4J_URI=uri, NEO4J_DATABASE=database):
         assert (present_place() == place) is same
+
+
+def test_while_a_worker_runs_nothing_is_forgotten(alice: Actor, projected: BoltServer) -> None:
+    small_graph(alice)
+    catch_up(alice)
+    sign = Task.objects.create(
+        id="1", name="sign", func=RUN_DUE_WORK, started=now(), stopped=now(), success=True, args=(), kwargs={}
+    )
+    for whom in (["--all"], ["--owner", "alice"]):
+        with pytest.raises(CommandError, match="Stop Loci, wait three minutes"):
+            call_command("graph", "forget", *whom)
+    assert len(nodes(alice, "Entity")) == 2
+    Task.objects.filter(pk=sign.pk).update(stopped=now() - timedelta(minutes=4))
+    assert graph("forget", "--all")["failed"] == 0
+    assert nodes(alice, "Entity") == []
