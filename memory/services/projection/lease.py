@@ -15,6 +15,7 @@ from memory.graph.projection import cypher
 from memory.models import GraphProjection, ProjectionState, owner_scope
 from memory.providers.composition import neo4j_client
 from memory.providers.neo4j_client import MARGIN_SECONDS, Row, Statement
+from memory.services.projection.place import present_place
 
 # Longer than any write can take, so that nobody writes any more when the next worker begins.
 SPARE_SECONDS: Final = 15.0
@@ -143,6 +144,7 @@ def begin(lease: Lease, *, text: str) -> None:
             state=ProjectionState.BUILDING,
             generation=generation,
             text=text,
+            place=present_place(),
             position={},
             waiting=0,
             behind_since=None,
