@@ -38,6 +38,10 @@ WAIT_MS = 20_000
 # What htmx says of a request that a newer one of the same field replaced, as the page asks it to. Of one that failed it
 # says `htmx:sendError` or `htmx:timeout` as well.
 REPLACED = ("htmx:afterRequest", "htmx:sendAbort")
+# A load that the browser broke off by itself, which Chromium does now and then on a busy machine. A server that
+# refuses, resets or is not there has names of its own (ERR_CONNECTION_…, ERR_EMPTY_…, a status), and so has what a
+# policy forbids.
+BROKEN_OFF = "Failed to load resource: net::ERR_FAILED"
 # Longer than every delay after which a field sends what was typed.
 QUIET_S = 0.4
 
@@ -111,7 +115,7 @@ class Watch:
         self.last_sign = time.monotonic()
 
     def _console(self, message: ConsoleMessage) -> None:
-        if message.type in ("error", "warning") and not message.text.startswith(REPLACED):
+        if message.type in ("error", "warning") and not message.text.startswith((*REPLACED, BROKEN_OFF)):
             self.complaints.append(f"{message.type}: {message.text} ({message.location['url']})")
 
 
