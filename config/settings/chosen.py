@@ -129,7 +129,8 @@ _schema_url = env.string(
 DATABASE_DISTRIBUTED = env.boolean(
     "DATABASE_DISTRIBUTED",
     False,
-    meaning="Owners are spread over several servers by Citus: tell each transaction's owner to the owner's server too.",
+    meaning="Owners are spread over several servers by Citus: tell each transaction's owner to the owner's server too. "
+    "Not together with NEO4J_URI.",
 )
 LOCI_PG_BIN = env.string("LOCI_PG_BIN", meaning="Directory of the PostgreSQL programs, instead of the packaged ones.")
 LOCI_PG_USER = env.string(
@@ -378,6 +379,7 @@ NEO4J_URI = projection_address(
     ),
     text=NEO4J_TEXT,
     password=NEO4J_PASSWORD,
+    distributed=DATABASE_DISTRIBUTED,
 )
 NEO4J_TIMEOUT = env.number(
     "NEO4J_TIMEOUT", 30, meaning="Seconds that one write to Neo4j may take.", minimum=0.1, maximum=300
