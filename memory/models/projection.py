@@ -51,7 +51,7 @@ class GraphProjection(models.Model):
         generation: drawn anew with each building; Neo4j holds it too.
         text: what stands there in clear, see NEO4J_TEXT.
         fence: raised by each worker that takes the projection up; Neo4j refuses what one with a lower number writes.
-        projected_seq: the highest change that was projected.
+        projected_seq: raised by every write, at least to the highest change that it brought; Neo4j holds it too.
         position: while it is built, how far that is.
         waiting: changes that waited when last looked.
         behind_since: when the oldest change that waits was noted; null where none waits.

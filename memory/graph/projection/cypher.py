@@ -30,17 +30,25 @@ BEGIN: Final = f"""
     RETURN p.generation AS generation
 """
 # Locks the owner's mark until the end of the transaction: two who write for one owner wait for each other, and one
-# that was taken over finds a higher number. So does everyone after PostgreSQL was restored to an earlier time, whose
-# number was used since by another holder: what Neo4j holds is of a later time then, and has to be made anew.
+# that was taken over finds a higher number. `projected_seq` is at least what PostgreSQL knows to be written, else Neo4j
+# was restored to an earlier time, and at most what this write brings, else PostgreSQL was: `fence` does not tell that,
+# since attempts that reach nothing raise it, too.
 GUARD: Final = f"""
     MATCH (p:{MARK} {{user_id: $owner}})
     WHERE p.generation = $generation AND (p.fence < $fence OR p.fence = $fence AND p.holder = $holder)
+      AND $known <= p.projected_seq AND p.projected_seq <= $seq
     SET p.fence = $fence, p.holder = $holder, p.projected_seq = $seq
     RETURN p.generation AS generation
 """
-READ_MARK: Final = f"""
-    MATCH (p:{MARK} {{user_id: $owner}})
-    RETURN p.generation AS generation, p.fence AS fence, p.projected_seq AS projected_seq
+MARKS: Final = f"""
+    MATCH (p:{MARK}) WHERE p.user_id IN $owners
+    RETURN p.user_id AS owner, p.generation AS generation, p.projected_seq AS seq
+"""
+
+INDEXES: Final = """
+    SHOW INDEXES YIELD type, state, labelsOrTypes, properties, owningConstraint
+    WHERE type = 'RANGE' AND state <> 'FAILED' AND size(labelsOrTypes) = 1
+    RETURN labelsOrTypes[0] AS name, properties, owningConstraint IS NOT NULL AS once
 """
 
 WRITE_ENTITIES: Final = (

@@ -61,9 +61,10 @@ def build(lease: Lease, projection: GraphProjection, turn: Turn) -> bool:
             ids, loaded = _page(lease.owner_id, part, after, projection.text)
             if not ids:
                 break
-            lease.write(statements_for({part: loaded}, fresh=True), seq=projection.projected_seq)
+            seq = lease.seq + 1
+            lease.write(statements_for({part: loaded}, fresh=True), seq=seq)
             after = ids[-1]
-            lease.save(position={"part": int(part), "after": str(after)})
+            lease.save(position={"part": int(part), "after": str(after)}, projected_seq=seq)
             turn.count(len(loaded.rows), GraphPart(part).name.lower())
             if turn.over():
                 return False
