@@ -51,11 +51,17 @@ INDEXES: Final = """
     RETURN labelsOrTypes[0] AS name, properties, owningConstraint IS NOT NULL AS once
 """
 
+# The first statement of each sort writes; the other ones bring and take away what hangs on it, without `properties`.
 WRITE_ENTITIES: Final = (
     f"""
     UNWIND $rows AS row
     MERGE (e:{ENTITY} {{user_id: $owner, id: row.id}})
     SET e = row.properties
+    WITH e, row
+    UNWIND row.names AS hash
+    MERGE (n:{ENTITY_NAME} {{user_id: $owner, hash: hash, entity_id: row.id}})
+    MERGE (n)-[r:{NAMES}]->(e)
+    SET r.user_id = $owner
     """,
     f"""
     UNWIND $rows AS row
@@ -64,17 +70,15 @@ WRITE_ENTITIES: Final = (
     WHERE NOT n.hash IN row.names
     DETACH DELETE n
     """,
-    f"""
-    UNWIND $rows AS row
-    UNWIND row.names AS hash
-    MATCH (e:{ENTITY} {{user_id: $owner, id: row.id}})
-    USING INDEX e:{ENTITY}(user_id, id)
-    MERGE (n:{ENTITY_NAME} {{user_id: $owner, hash: hash, entity_id: row.id}})
-    MERGE (n)-[r:{NAMES}]->(e)
-    SET r.user_id = $owner
-    """,
 )
 WRITE_RELATIONS: Final = (
+    f"""
+    UNWIND $rows AS row
+    MERGE (s:{ENTITY} {{user_id: $owner, id: row.source}})
+    MERGE (t:{ENTITY} {{user_id: $owner, id: row.target}})
+    MERGE (s)-[r:{RELATES_TO} {{user_id: $owner, id: row.id}}]->(t)
+    SET r = row.properties
+    """,
     # A merge of entities moves the ends of relations.
     f"""
     UNWIND $rows AS row
@@ -83,19 +87,17 @@ WRITE_RELATIONS: Final = (
     WHERE s.id <> row.source OR t.id <> row.target
     DELETE r
     """,
-    f"""
-    UNWIND $rows AS row
-    MERGE (s:{ENTITY} {{user_id: $owner, id: row.source}})
-    MERGE (t:{ENTITY} {{user_id: $owner, id: row.target}})
-    MERGE (s)-[r:{RELATES_TO} {{user_id: $owner, id: row.id}}]->(t)
-    SET r = row.properties
-    """,
 )
 WRITE_EVENTS: Final = (
     f"""
     UNWIND $rows AS row
     MERGE (v:{EVENT} {{user_id: $owner, id: row.id}})
     SET v = row.properties
+    WITH v, row
+    UNWIND row.participants AS one
+    MERGE (e:{ENTITY} {{user_id: $owner, id: one}})
+    MERGE (e)-[r:{PARTICIPATED_IN}]->(v)
+    SET r.user_id = $owner
     """,
     f"""
     UNWIND $rows AS row
@@ -103,15 +105,6 @@ WRITE_EVENTS: Final = (
     USING INDEX v:{EVENT}(user_id, id)
     WHERE NOT e.id IN row.participants
     DELETE r
-    """,
-    f"""
-    UNWIND $rows AS row
-    UNWIND row.participants AS one
-    MATCH (v:{EVENT} {{user_id: $owner, id: row.id}})
-    USING INDEX v:{EVENT}(user_id, id)
-    MERGE (e:{ENTITY} {{user_id: $owner, id: one}})
-    MERGE (e)-[r:{PARTICIPATED_IN}]->(v)
-    SET r.user_id = $owner
     """,
 )
 WRITE_CAUSES: Final = (
@@ -147,7 +140,7 @@ WRITE_CAUSES: Final = (
     """,
 )
 
-TIDYING: Final = frozenset({WRITE_ENTITIES[1], WRITE_RELATIONS[0], WRITE_EVENTS[1], WRITE_CAUSES[1]})
+TIDYING: Final = frozenset({WRITE_ENTITIES[1], WRITE_RELATIONS[1], WRITE_EVENTS[1], WRITE_CAUSES[1]})
 """Those that take away what no longer hangs on a row."""
 
 DELETE_ENTITIES: Final = (
