@@ -12,7 +12,6 @@ from django.core.management import call_command
 from django.test import Client, override_settings
 from prometheus_client.parser import text_string_to_metric_families as families
 
-from memory.models import GraphProjection
 from memory.providers.composition import neo4j_client
 from memory.services.actors import Actor
 from memory.services.clock import now
@@ -21,6 +20,7 @@ from memory.services.projection.projecting import project_owner
 from memory.services.projection.verifying import verify
 from tests.bolt.server import BoltServer
 from tests.integration.graph.conftest import entity
+from tests.integration.projection import conftest as looks
 from tests.integration.projection.conftest import asked, catch_up, small_graph
 from tests.integration.telemetry.clocks import at
 
@@ -116,13 +116,13 @@ class TestMetrics:
         projected.kill()
         neo4j_client().close()
         project_owner(owner_id=alice.owner_id, at=now())
-        since = GraphProjection.objects.get(owner_id=alice.owner_id).behind_since
-        with at(since + timedelta(minutes=20)):
+        row = looks.standing(alice)
+        assert row.waiting >= 5
+        assert row.behind_since is not None
+        with at(row.behind_since + timedelta(minutes=20)):
             found = figures(client)
-        waiting = GraphProjection.objects.get(owner_id=alice.owner_id).waiting
-        assert waiting >= 5
         assert found == {
-            **none, "lag_seconds": 1200, "changes_waiting": waiting, "owners_following": 2, "owners_failing": 1
+            **none, "lag_seconds": 1200, "changes_waiting": row.waiting, "owners_following": 2, "owners_failing": 1
         }  # fmt: skip
         with override_settings(NEO4J_TEXT="hashed"):
             told = figures(client)
