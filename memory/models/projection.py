@@ -52,7 +52,7 @@ class GraphProjection(models.Model):
         text: what stands there in clear, see NEO4J_TEXT.
         place: a code of the Neo4j and the database in which it stands; empty before anything was written there.
         fence: raised by each worker that takes the projection up; Neo4j refuses what one with a lower number writes.
-        projected_seq: the highest change that was projected.
+        projected_seq: raised by every write, at least to the highest change that it brought; Neo4j holds it too.
         position: while it is built, how far that is.
         waiting: changes that waited when last looked.
         behind_since: when the oldest change that waits was noted; null where none waits.

@@ -139,11 +139,12 @@ def _advance(lease: Lease, turn: Turn, *, anew: bool) -> bool:
 
 def _follow(lease: Lease, projection: GraphProjection, turn: Turn) -> bool:
     """Project what waits, batch by batch."""
-    seq = projection.projected_seq
     while True:
         changes, loaded = _waiting(lease.owner_id, projection.text)
+        seq = lease.seq
         if changes:
-            seq = max(seq, *changes)
+            # Raised even by changes with lower numbers, which were committed later: readers go by it.
+            seq = max(seq + 1, *changes)
             lease.write(statements_for(loaded), seq=seq)
         elif not turn.done:
             # A mark that is gone is noticed even where nothing changes.

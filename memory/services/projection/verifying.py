@@ -17,7 +17,16 @@ from django.db import connection
 
 from memory.errors import ProjectionUnavailable
 from memory.graph.projection import cypher
-from memory.graph.projection.shape import CAUSE, CAUSED_BY, ENTITY, ENTITY_NAME, EVENT, PARTICIPATED_IN, RELATES_TO
+from memory.graph.projection.shape import (
+    CAUSE,
+    CAUSED_BY,
+    ENTITY,
+    ENTITY_NAME,
+    EVENT,
+    PARTICIPATED_IN,
+    RELATES_TO,
+    SCHEMA,
+)
 from memory.models import GraphPart, GraphProjection, ProjectionState, current_owner, owner_scope
 from memory.providers.composition import neo4j_client
 from memory.services.projection.place import refuse_elsewhere
@@ -115,6 +124,8 @@ class Verified:
 def verify(*, owner_id: UUID, repair: bool = True, sample: int = SAMPLE, turn: Turn | None = None) -> Verified:
     """Compare an owner's projection with the rows, after what waits was projected, and put right what differs.
 
+    Constraints and indexes that Neo4j lacks are made again, too.
+
     Args:
         owner_id: whose.
         repair: whether to put right what differs.
@@ -129,6 +140,7 @@ def verify(*, owner_id: UUID, repair: bool = True, sample: int = SAMPLE, turn: T
     """
     work = turn or Turn()
     if repair:
+        neo4j_client().change_schema(SCHEMA)
         project(owner_id=owner_id, turn=work)
     else:
         _refuse_unmade(owner_id)
