@@ -30,6 +30,14 @@ LABELS: Final = 40
 BEGAN: Final = datetime(2026, 1, 1, tzinfo=UTC)
 
 
+def check(*, entities: int, relations: int, changes: int) -> None:
+    """Refuse what `measure` cannot do, before a database is made for it; raises InvalidInput."""
+    if not settings.NEO4J_URI:
+        raise InvalidInput("This needs a Neo4j: set NEO4J_URI, NEO4J_PASSWORD and NEO4J_TEXT.", code="bench.neo4j")
+    if entities < 10 or min(relations, changes) < 1:
+        raise InvalidInput("Entities start at 10, all others at 1.", code="bench.range")
+
+
 def measure(*, entities: int, relations: int, changes: int, tell: Callable[[str], None]) -> dict[str, Any]:
     """Store a graph, project it, compare it, change it step by step, and take it out of Neo4j again.
 
@@ -45,13 +53,8 @@ def measure(*, entities: int, relations: int, changes: int, tell: Callable[[str]
         it up at once, to which up to a second is added until one does.
 
     Raises:
-        InvalidInput: a number below its bound, or NEO4J_URI is not set.
         ProjectionUnavailable: Neo4j did not answer usably.
     """
-    if not settings.NEO4J_URI:
-        raise InvalidInput("This needs a Neo4j: set NEO4J_URI, NEO4J_PASSWORD and NEO4J_TEXT.", code="bench.neo4j")
-    if entities < 10 or min(relations, changes) < 1:
-        raise InvalidInput("Entities start at 10, all others at 1.", code="bench.range")
     actor = new_owner()
     pairs = planted(nodes=entities, edges=relations, communities=max(2, entities // 100), hub_degree=entities // 20)
     _store(actor, entities, pairs)

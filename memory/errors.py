@@ -206,6 +206,18 @@ class ProjectionOff(Conflict):
     code = "projection.off"
 
 
+class ProjectionElsewhere(ProjectionOff):
+    """The graph was projected to another Neo4j or database than NEO4J_URI and NEO4J_DATABASE name now."""
+
+    code = "projection.elsewhere"
+
+
+class ProjectionFollowed(Conflict):
+    """A worker has reported lately and would project again at once. Stop Loci, wait three minutes, and try again."""
+
+    code = "projection.followed"
+
+
 class ProjectionBusy(Conflict):
     """A worker is projecting this owner's graph at the moment. Nothing was changed; try again in a moment."""
 

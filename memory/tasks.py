@@ -61,7 +61,7 @@ def call_for_missing_tokens(request_id: str = "") -> int:
 
 
 def call_for_projection(request_id: str = "") -> int:
-    """Call for work where a projection to Neo4j is missing or behind; gives the number of owners."""
+    """Call for work where a projection to Neo4j is missing, behind or lost; gives the number of owners."""
     return run_job("call_for_projection", projections.call_for_projection, follows=request_id)
 
 

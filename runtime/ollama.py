@@ -6,6 +6,7 @@ import os
 import shutil
 import subprocess
 from collections.abc import Mapping
+from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import Final
 from urllib.parse import urlsplit
@@ -17,6 +18,14 @@ PROGRAM: Final = "ollama"
 # Held, since Python complains of a process that nobody refers to any more and that still runs, as these are meant to.
 _outliving: Final[list[subprocess.Popen[bytes]]] = []
 NAME: Final = "ollama"
+# It runs on its own and fetches models from elsewhere, so it gets nothing that only Loci needs, secrets least of all.
+INHERITED: Final = (
+    *("PATH", "HOME", "LANG", "LC_*", "TMPDIR", "LD_LIBRARY_PATH"),
+    *("HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY", "NO_PROXY", "http_proxy", "https_proxy", "all_proxy", "no_proxy"),
+    # Which authorities it trusts where a proxy opens TLS, and which graphics cards it may use.
+    *("SSL_CERT_FILE", "SSL_CERT_DIR"),
+    *("OLLAMA_*", "CUDA_*", "HIP_*", "HSA_*", "ROCR_*", "NVIDIA_*"),
+)
 
 
 def program() -> str:
@@ -28,7 +37,7 @@ def program() -> str:
 
 
 def environment(address: str) -> Mapping[str, str]:
-    """Give the variables that let it listen at an address.
+    """Give its whole environment: what it needs of this process's, and what lets it listen at an address.
 
     Args:
         address: `http://`, a host of this machine, and a port.
@@ -42,12 +51,13 @@ def environment(address: str) -> Mapping[str, str]:
     host = "127.0.0.1" if parts.hostname in (None, "localhost") else str(parts.hostname)
     shown = f"[{host}]" if ":" in host else host
     # Without a port an address means 80, which is what the address is asked at.
-    return {"OLLAMA_HOST": f"{shown}:{parts.port or 80}"}
+    needed = {name: value for name, value in os.environ.items() if any(fnmatchcase(name, one) for one in INHERITED)}
+    return {**needed, "OLLAMA_HOST": f"{shown}:{parts.port or 80}"}
 
 
 def service(address: str) -> Service:
     """Describe it as a process of the supervisor, without which the others go on; raises RuntimeFault."""
-    return Service(NAME, [program(), "serve"], environment(address), essential=False)
+    return Service(NAME, [program(), "serve"], environment(address), essential=False, bare=True)
 
 
 def start(address: str, *, log: Path) -> subprocess.Popen[bytes]:
@@ -60,7 +70,7 @@ def start(address: str, *, log: Path) -> subprocess.Popen[bytes]:
     Raises:
         RuntimeFault: it is not installed, or cannot be started.
     """
-    command, variables = [program(), "serve"], environment(address)
+    command, whole = [program(), "serve"], environment(address)
     try:
         log.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
         with log.open("ab") as output:
@@ -69,7 +79,7 @@ def start(address: str, *, log: Path) -> subprocess.Popen[bytes]:
                 stdin=subprocess.DEVNULL,
                 stdout=output,
                 stderr=subprocess.STDOUT,
-                env={**os.environ, **variables},
+                env=whole,
                 start_new_session=True,
             )
     except OSError as error:

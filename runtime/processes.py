@@ -32,6 +32,7 @@ GROUP_POLL = 0.1
 class Service:
     """One child process; `environment` adds to the supervisor's own.
 
+    One that is `bare` gets `environment` and nothing else: a program of other makers needs no secrets of ours.
     One that is not `essential` is given up without stopping the others.
     """
 
@@ -40,6 +41,7 @@ class Service:
     environment: Mapping[str, str] = field(default_factory=dict)
     directory: Path | None = None
     essential: bool = True
+    bare: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,7 +74,7 @@ class _Child:
         self.process = subprocess.Popen(
             list(self.service.command),
             stdin=subprocess.DEVNULL,
-            env={**os.environ, **self.service.environment},
+            env={**({} if self.service.bare else os.environ), **self.service.environment},
             cwd=self.service.directory,
             process_group=0,
         )

@@ -1,8 +1,7 @@
-"""A real Redis for tests, on a free port of this machine, that can be killed, suspended and started again."""
+"""A real Redis for tests, on a port of this machine, that can be killed, suspended and started again."""
 
 from __future__ import annotations
 
-import os
 import shutil
 import signal
 import subprocess
@@ -19,12 +18,12 @@ from pytest_django import Settings
 from config.settings.redis import redis_parameters
 from memory.live.publishing import forget_lost
 from memory.redis.connection import forget_connection
-from tests.integration.operations.installation import free_port
+from tests.ports import reserved_port
+from tests.services import required_program
 
 # An end to waiting, not a measurement.
 PATIENCE = 30.0
 TIMEOUT = 1.0
-REQUIRED = "LOCI_REQUIRE_SERVICES"
 
 
 class RedisServer:
@@ -33,7 +32,7 @@ class RedisServer:
     def __init__(self, *options: str) -> None:
         """Choose a port; further options of `redis-server` as on its command line."""
         self.home = Path(tempfile.mkdtemp(prefix="loci-redis-"))
-        self.port = free_port()
+        self.port = reserved_port()
         self._options = options
         self._process: subprocess.Popen[bytes] | None = None
 
@@ -107,12 +106,8 @@ def _value(client: Any, key: bytes) -> bytes:
 
 
 def need_redis() -> None:
-    """Skip where there is no `redis-server`; LOCI_REQUIRE_SERVICES=1 makes that an error."""
-    if shutil.which("redis-server") is None:
-        reason = "redis-server is not installed"
-        if os.environ.get(REQUIRED) == "1":
-            pytest.fail(reason)
-        pytest.skip(reason)
+    """Skip where there is no `redis-server`, or fail where services are required."""
+    required_program("redis-server", package="redis-server")
 
 
 @pytest.fixture(scope="session")

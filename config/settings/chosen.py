@@ -129,7 +129,8 @@ _schema_url = env.string(
 DATABASE_DISTRIBUTED = env.boolean(
     "DATABASE_DISTRIBUTED",
     False,
-    meaning="Owners are spread over several servers by Citus: tell each transaction's owner to the owner's server too.",
+    meaning="Owners are spread over several servers by Citus: tell each transaction's owner to the owner's server too. "
+    "Not together with NEO4J_URI.",
 )
 LOCI_PG_BIN = env.string("LOCI_PG_BIN", meaning="Directory of the PostgreSQL programs, instead of the packaged ones.")
 LOCI_PG_USER = env.string(
@@ -198,10 +199,11 @@ DATABASE_STATEMENT_TIMEOUT = env.number(
 )
 DATABASE_JOB_STATEMENT_TIMEOUT = env.number(
     "DATABASE_JOB_STATEMENT_TIMEOUT",
-    600,
+    540,
     meaning="Seconds after which a statement of background work is cut off; the work is tried again. 0: as the "
     "database's role has it.",
-    maximum=86_400,
+    # The queue ends a worker that is at one task for 600 seconds, which would be first otherwise.
+    maximum=590,
 )
 DATABASE_ROUTERS = ["config.routers.SchemaRouter", "config.routers.ReadingRouter"]
 DEFAULT_AUTO_FIELD = "django.db.models.BigAutoField"
@@ -262,13 +264,16 @@ EMBEDDING_BASE_URL = env.string(
     engram="Embedding base URL",
 )
 OLLAMA_BASE_URL = env.string(
-    "OLLAMA_BASE_URL", "http://localhost:11434", meaning="Address of Ollama.", prax="OLLAMA_BASE_URL"
+    "OLLAMA_BASE_URL",
+    "http://localhost:11434",
+    meaning="Address of Ollama, for an embedder that has none of its own.",
+    prax="OLLAMA_BASE_URL",
 )
 OLLAMA_START = env.boolean(
     "OLLAMA_START",
     False,
-    meaning="Have `up` run Ollama where it is installed on this machine, OLLAMA_BASE_URL is a loopback address and "
-    "nothing answers there.",
+    meaning="Have `up` run Ollama where it is installed on this machine, its address is one of loopback and nothing "
+    "answers there.",
 )
 EMBEDDING_API_KEY = env.string(
     "EMBEDDING_API_KEY", meaning="Key for the embedding provider.", secret=True, prax="OPENAI_KEY"
@@ -374,6 +379,7 @@ NEO4J_URI = projection_address(
     ),
     text=NEO4J_TEXT,
     password=NEO4J_PASSWORD,
+    distributed=DATABASE_DISTRIBUTED,
 )
 NEO4J_TIMEOUT = env.number(
     "NEO4J_TIMEOUT", 30, meaning="Seconds that one write to Neo4j may take.", minimum=0.1, maximum=300

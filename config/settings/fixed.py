@@ -51,7 +51,9 @@ MIDDLEWARE = [
 ROOT_URLCONF = "config.urls"
 ASGI_APPLICATION = "config.asgi.application"
 CHANNEL_LAYERS = {
-    "default": {"BACKEND": "memory.live.redis_layer.RedisLayer" if _chosen.REDIS else "memory.live.layer.NotifyLayer"}
+    "default": {
+        "BACKEND": "memory.live.redis_layer.RedisLayer" if _chosen.REDIS else "memory.live.notify_layer.NotifyLayer"
+    }
 }
 TEMPLATES = [
     {

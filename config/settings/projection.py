@@ -10,16 +10,18 @@ SCHEMES = ("bolt", "bolt+s", "bolt+ssc", "neo4j", "neo4j+s", "neo4j+ssc")
 TEXTS = ("", "names", "all", "hashed")
 
 
-def projection_address(uri: str, *, text: str, password: str) -> str:
+def projection_address(uri: str, *, text: str, password: str, distributed: bool = False) -> str:
     """Give the address of Neo4j; empty where the graph is not projected.
 
     Args:
         uri: NEO4J_URI.
         text: NEO4J_TEXT.
         password: NEO4J_PASSWORD.
+        distributed: DATABASE_DISTRIBUTED.
 
     Raises:
-        SettingError: the address is none of Bolt or holds a login, or what may leave in clear was not chosen.
+        SettingError: the address is none of Bolt or holds a login, what may leave in clear was not chosen, or owners
+            are spread over servers, where nothing notes what changes.
     """
     if not uri:
         return ""
@@ -42,6 +44,11 @@ def projection_address(uri: str, *, text: str, password: str) -> str:
         )
     if not password:
         raise SettingError("NEO4J_URI is set without NEO4J_PASSWORD or NEO4J_PASSWORD_FILE. Nothing was started.")
+    if distributed:
+        raise SettingError(
+            "NEO4J_URI and DATABASE_DISTRIBUTED are both set. Where owners are spread over servers nothing notes what "
+            "changes in a graph, so Neo4j would stay behind. Leave one of them out. Nothing was started."
+        )
     return uri
 
 

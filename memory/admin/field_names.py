@@ -183,6 +183,7 @@ NAMES: Final[Mapping[str, StrOrPromise]] = {
     "period": _("Period"),
     "pii_kinds": _("Personal data"),
     "pii_tier": _("How personal"),
+    "place": _("Code of the Neo4j"),
     "position": _("Place in the conversation"),
     "prefix": _("Begins with"),
     "previous": _("Seal before"),

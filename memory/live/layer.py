@@ -4,7 +4,7 @@ Each process that has channels listens on one connection of its own. Whatever go
 another process, travels as a notice; channels without `!` in their names stay in the process. What cannot be delivered
 is not kept: instead the receivers get a message that says so, and look for themselves what there is now.
 
-`NotifyLayer` sends notices over PostgreSQL's LISTEN and NOTIFY; `redis_layer.py` has the one over Redis.
+`notify_layer.py` has the one over PostgreSQL's LISTEN and NOTIFY, `redis_layer.py` the one over Redis.
 """
 
 from __future__ import annotations
@@ -13,26 +13,19 @@ import asyncio
 import logging
 import random
 import time
-from collections.abc import AsyncGenerator, AsyncIterator, Mapping
-from contextlib import AbstractAsyncContextManager, asynccontextmanager
+from collections.abc import Mapping
+from contextlib import AbstractAsyncContextManager
 from copy import deepcopy
-from typing import Any, ClassVar, Final, Protocol
+from typing import Any, ClassVar, Final
 from uuid import uuid4
 
-import psycopg
-from asgiref.sync import sync_to_async
 from channels.exceptions import ChannelFull
 from channels.layers import BaseChannelLayer
-from django.db import Error as DatabaseFailure
-from django.utils.translation import gettext_noop
 
 from memory.live.inbox import Inbox, Message
-from memory.live.listening import listening_parameters
-from memory.live.notices import AGAIN, EVERY_GROUP, WIRE, notify_once, read, written
+from memory.live.notices import AGAIN, EVERY_GROUP, Wire, read, written
 
 logger = logging.getLogger(__name__)
-
-__all__ = ["AGAIN", "NotifyLayer", "TravellingLayer", "Wire"]
 
 CAPACITY: Final = 100
 EXPIRY_SECONDS: Final = 60
@@ -43,16 +36,6 @@ PROBE_SECONDS: Final = 30.0
 PROBE_PATIENCE: Final = 10.0
 # How long a channel waits for the listener before it joins all the same; it is told to look anew later.
 JOIN_PATIENCE: Final = 5.0
-
-
-class Wire(Protocol):
-    """A connection on which notices are heard."""
-
-    def some(self) -> AsyncGenerator[str, None]:
-        """Wait for a notice, and give it with all that came together with it."""
-
-    def until_silent(self, seconds: float) -> AsyncGenerator[str, None]:
-        """Give notices until none has come for some seconds."""
 
 
 class TravellingLayer(BaseChannelLayer):  # type: ignore[misc]
@@ -100,8 +83,6 @@ class TravellingLayer(BaseChannelLayer):  # type: ignore[misc]
         """Tell whether it tries to hear notices, as it does from the first channel that joins a group on."""
         return self._listener is not None and not self._listener.done()
 
-    # Sending
-
     async def send(self, channel: str, message: Message) -> None:
         """Send to one channel.
 
@@ -142,8 +123,6 @@ class TravellingLayer(BaseChannelLayer):  # type: ignore[misc]
     def _wire(self) -> AbstractAsyncContextManager[Wire]:
         """Open a connection on which notices are heard."""
         raise NotImplementedError
-
-    # Receiving
 
     async def new_channel(self, prefix: str = "specific") -> str:
         """Make the name of a channel that only this process receives on."""
@@ -209,8 +188,6 @@ class TravellingLayer(BaseChannelLayer):  # type: ignore[misc]
     def _is_ours(self, channel: str) -> bool:
         return "!" in channel and channel.partition("!")[0].endswith(f".{self._process}")
 
-    # Inboxes
-
     def _loop_of_readers(self) -> asyncio.AbstractEventLoop:
         return self._adopt() if self._loop is None or self._loop.is_closed() else self._loop
 
@@ -263,8 +240,6 @@ class TravellingLayer(BaseChannelLayer):  # type: ignore[misc]
     def _put_in_every_group(self, message: Mapping[str, Any]) -> None:
         for channel in {one for members in self._groups.values() for one in members}:
             self._put_in_group(channel, message)
-
-    # Listening
 
     async def _listen(self) -> None:
         delay = FIRST_DELAY
@@ -321,35 +296,3 @@ class TravellingLayer(BaseChannelLayer):  # type: ignore[misc]
                 self._put_in_group(channel, message)
         elif self._is_ours(name):
             self._put_or_say(name, message)
-
-
-class NotifyLayer(TravellingLayer):
-    """The layer over PostgreSQL's notices."""
-
-    failures = (psycopg.Error, DatabaseFailure, OSError, TimeoutError)
-    remedy = gettext_noop("Check that DATABASE_URL, or LIVE_DATABASE_URL, leads past a pooler.")
-
-    async def _travel(self, payload: str) -> None:
-        # From synchronous code this runs in the caller's own thread, and so on its connection and in its transaction.
-        await sync_to_async(notify_once)(payload)
-
-    @asynccontextmanager
-    async def _wire(self) -> AsyncIterator[Wire]:
-        async with await psycopg.AsyncConnection.connect(**listening_parameters()) as listening:
-            await listening.execute(f"LISTEN {WIRE}")
-            yield _Notices(listening)
-
-
-class _Notices:
-    """The notices of one connection."""
-
-    def __init__(self, listening: psycopg.AsyncConnection[Any]) -> None:
-        self._listening = listening
-
-    async def some(self) -> AsyncGenerator[str, None]:
-        async for notice in self._listening.notifies(stop_after=1):
-            yield notice.payload
-
-    async def until_silent(self, seconds: float) -> AsyncGenerator[str, None]:
-        async for notice in self._listening.notifies(timeout=seconds):
-            yield notice.payload

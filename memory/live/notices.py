@@ -8,8 +8,8 @@ from __future__ import annotations
 import json
 import re
 from base64 import urlsafe_b64encode
-from collections.abc import Mapping
-from typing import Any, Final
+from collections.abc import AsyncGenerator, Mapping
+from typing import Any, Final, Protocol
 from uuid import UUID
 
 from django.conf import settings
@@ -33,6 +33,16 @@ EVERY_GROUP: Final = "*"
 
 _SORT: Final = re.compile(r"[a-z][a-z_.]{0,31}")
 _ID: Final = re.compile(r"[0-9A-Za-z-]{0,36}")
+
+
+class Wire(Protocol):
+    """A connection on which notices are heard."""
+
+    def some(self) -> AsyncGenerator[str, None]:
+        """Wait for a notice, and give it with all that came together with it."""
+
+    def until_silent(self, seconds: float) -> AsyncGenerator[str, None]:
+        """Give notices until none has come for some seconds."""
 
 
 def group_of(owner_id: UUID) -> str:

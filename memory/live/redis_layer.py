@@ -14,7 +14,8 @@ from redis.asyncio.retry import Retry
 from redis.backoff import NoBackoff
 from redis.exceptions import RedisError
 
-from memory.live.layer import TravellingLayer, Wire
+from memory.live.layer import TravellingLayer
+from memory.live.notices import Wire
 from memory.live.publishing import opened, publish_on_commit, sealed, wire
 from memory.redis.connection import client_parameters
 

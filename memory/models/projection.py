@@ -50,8 +50,9 @@ class GraphProjection(models.Model):
     Attributes:
         generation: drawn anew with each building; Neo4j holds it too.
         text: what stands there in clear, see NEO4J_TEXT.
+        place: a code of the Neo4j and the database in which it stands; empty before anything was written there.
         fence: raised by each worker that takes the projection up; Neo4j refuses what one with a lower number writes.
-        projected_seq: the highest change that was projected.
+        projected_seq: raised by every write, at least to the highest change that it brought; Neo4j holds it too.
         position: while it is built, how far that is.
         waiting: changes that waited when last looked.
         behind_since: when the oldest change that waits was noted; null where none waits.
@@ -63,6 +64,7 @@ class GraphProjection(models.Model):
     state = models.CharField(max_length=9, choices=ProjectionState.choices, default=ProjectionState.BUILDING)
     generation = models.UUIDField()
     text = models.CharField(max_length=6)
+    place = models.CharField(max_length=32, blank=True, default="", db_default="")
     fence = models.BigIntegerField(default=0)
     projected_seq = models.BigIntegerField(default=0)
     projected_at = models.DateTimeField(null=True, blank=True)

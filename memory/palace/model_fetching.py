@@ -28,7 +28,7 @@ class FetchView:
         waits: whether it needs a worker now.
         words: what is so.
         percent: 0 to 100; None while that is not known.
-        reason: why the last try failed.
+        reason: why the last try failed, in the server's own words at times, which are for staff.
     """
 
     under_way: bool

@@ -18,6 +18,7 @@ from memory.palace.presenters import label, object_word, reason_words
 from memory.palace.sentences import said
 from memory.services.audit.access_log import Entry, Reader
 from memory.services.legible import UNREADABLE, legible
+from memory.services.purge.held import Held, held_up, waits_only_elsewhere
 from memory.services.purge.lease import OPEN
 
 if TYPE_CHECKING:
@@ -119,6 +120,7 @@ class PurgeView:
     subject: str
     state: str
     sentence: str
+    held: list[str]
     stage: str
     requested: Moment
     finished: Moment | None
@@ -190,12 +192,28 @@ def stays_said(stays: Iterable[Mapping[str, str]]) -> list[dict[str, str]]:
     return [{name: said(sentence) for name, sentence in one.items()} for one in stays]
 
 
+def held_words(held: Held) -> str:
+    """Say in a sentence or two what a store elsewhere holds up, and who or what ends that."""
+    values = {"store": held.name, "code": held.code}
+    if held.needs_operator:
+        sentence = _(
+            "What was copied to %(store)s stands where this server does not look any more (%(code)s). Whoever runs "
+            "this server has to say where it is, or that it is gone."
+        )
+    else:
+        sentence = _("%(store)s cannot be looked at now (%(code)s). What stands there is erased by itself later.")
+    return sentence % values
+
+
 def purge_view(purge: Purge, now: datetime) -> PurgeView:
     """Describe a purge and, when it is done, its receipt."""
     receipt: Mapping[str, Any] = purge.receipt or {}
     erased = receipt.get("erased", purge.erased)
     sentence = str(SENTENCES[PurgeState(purge.state)])
-    if purge.state == PurgeState.WAITING and purge.error_code:
+    held = held_up(purge)
+    if waits_only_elsewhere(purge):
+        sentence = _("Everything here is erased, and the keys are destroyed. It is not done yet:")
+    elif purge.state == PurgeState.WAITING and purge.error_code and not held:
         sentence = _("It was interrupted (%(code)s) and goes on by itself in a while.") % {"code": purge.error_code}
     done = sum(erased.values())
     total = max(sum(purge.expected.values()), done, 1)
@@ -204,6 +222,7 @@ def purge_view(purge: Purge, now: datetime) -> PurgeView:
         subject=str(SUBJECTS[purge.subject]),
         state=purge.state,
         sentence=sentence,
+        held=[held_words(one) for one in held],
         stage=purge.stage.replace("_", " "),
         requested=moment(purge.requested_at, now),
         finished=optional_moment(purge.finished_at, now),

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 from typing import Any, Final
@@ -20,6 +19,7 @@ from memory.errors import KeysUnavailable, ProjectionOff
 from memory.models import Owner
 from memory.ports import Embedder, KeyVault, LanguageModel, Reranker
 from memory.ports.ledger import PurgeLedger
+from memory.providers.embedder_choices import EmbedderChoice, first_choice, second_choice
 from memory.providers.fastembed_embedder import DEFAULT_MODEL, FastembedEmbedder
 from memory.providers.guarded_embedder import GuardedEmbedder, guarded
 from memory.providers.json_over_http import Limits
@@ -51,7 +51,6 @@ from memory.providers.vault_directory import DirectoryVault
 
 OPENAI_URL: Final = "https://api.openai.com"
 OPENAI_MODEL: Final = "text-embedding-3-small"
-OLLAMA_MODEL: Final = "nomic-embed-text"
 EXPANSION: Final = "recall_expand"
 KEYRING: Final = "keyring"
 """The source of the master key that is the system's keyring."""
@@ -140,17 +139,6 @@ def install_keyring() -> None:
     signing.install(signing.Signer(settings.SIGNING_KEY))
 
 
-@dataclass(frozen=True, slots=True)
-class EmbedderChoice:
-    """What the settings say of one embedder."""
-
-    provider: str
-    model: str
-    base_url: str
-    api_key: str
-    model_path: str
-
-
 @cache
 def embedder() -> GuardedEmbedder:
     """Give this process's first embedder, behind its guard; nothing is loaded or connected before its first use.
@@ -160,7 +148,8 @@ def embedder() -> GuardedEmbedder:
     Raises:
         ProviderMisconfigured: the settings of the provider cannot work.
     """
-    return guarded(_EMBEDDERS[settings.EMBEDDING_PROVIDER]())
+    choice = first_choice()
+    return guarded(_EMBEDDERS[choice.provider](choice))
 
 
 @cache
@@ -170,7 +159,7 @@ def second_embedder() -> GuardedEmbedder | None:
     Raises:
         ProviderMisconfigured: the settings of the provider cannot work.
     """
-    choice = _second()
+    choice = second_choice()
     return None if choice.provider == "none" else guarded(_EMBEDDERS[choice.provider](choice))
 
 
@@ -277,66 +266,31 @@ def _limits() -> Limits:
     return Limits(read_seconds=settings.EMBEDDING_TIMEOUT, total_seconds=settings.EMBEDDING_TIMEOUT)
 
 
-def _first() -> EmbedderChoice:
-    return EmbedderChoice(
-        provider=settings.EMBEDDING_PROVIDER,
-        model=settings.EMBEDDING_MODEL,
-        base_url=settings.EMBEDDING_BASE_URL,
-        api_key=settings.EMBEDDING_API_KEY,
-        model_path=settings.EMBEDDING_MODEL_PATH,
-    )
-
-
-def _second() -> EmbedderChoice:
-    return EmbedderChoice(
-        provider=settings.EMBEDDING_SECOND_PROVIDER,
-        model=settings.EMBEDDING_SECOND_MODEL,
-        base_url=settings.EMBEDDING_SECOND_BASE_URL,
-        api_key=settings.EMBEDDING_SECOND_API_KEY,
-        model_path=settings.EMBEDDING_SECOND_MODEL_PATH,
-    )
-
-
-def ollama_server() -> OllamaServer:
-    """Give the Ollama that embeds, or else the one of OLLAMA_BASE_URL; the caller closes it.
+def ollama_server(choice: EmbedderChoice) -> OllamaServer:
+    """Give the server of a choice that is Ollama's; the caller closes it.
 
     Raises:
         ProviderMisconfigured: its settings cannot work.
     """
-    base_url, api_key = _ollama_place()
-    return OllamaServer(base_url=base_url, api_key=api_key, policy=outbound_policy())
+    return OllamaServer(base_url=choice.base_url, api_key=choice.api_key, policy=outbound_policy())
 
 
-def ollama_model() -> str:
-    """Give the name of the model that Ollama embeds with, or would."""
-    choice = _ollama_choice()
-    return (choice.model if choice is not None else "") or OLLAMA_MODEL
-
-
-def ollama_embedder(model: str) -> OllamaEmbedder:
-    """Give an embedder of the server that `ollama_server` gives.
+def ollama_embedder(choice: EmbedderChoice) -> OllamaEmbedder:
+    """Give the embedder of a choice that is Ollama's, without a guard; the caller closes it.
 
     Raises:
         ProviderMisconfigured: its settings cannot work.
     """
-    base_url, api_key = _ollama_place()
-    return OllamaEmbedder(base_url=base_url, model=model, api_key=api_key, limits=_limits(), policy=outbound_policy())
+    return OllamaEmbedder(
+        base_url=choice.base_url,
+        model=choice.model,
+        api_key=choice.api_key,
+        limits=_limits(),
+        policy=outbound_policy(),
+    )
 
 
-def _ollama_place() -> tuple[str, str]:
-    choice = _ollama_choice()
-    if choice is None:
-        # The address and the key of the embedder belong to another server.
-        return settings.OLLAMA_BASE_URL, ""
-    return choice.base_url or settings.OLLAMA_BASE_URL, choice.api_key
-
-
-def _ollama_choice() -> EmbedderChoice | None:
-    return next((choice for choice in (_first(), _second()) if choice.provider == "ollama"), None)
-
-
-def _openai(choice: EmbedderChoice | None = None) -> Embedder:
-    choice = choice or _first()
+def _openai(choice: EmbedderChoice) -> Embedder:
     return OpenAiEmbedder(
         base_url=choice.base_url or OPENAI_URL,
         model=choice.model or OPENAI_MODEL,
@@ -346,19 +300,7 @@ def _openai(choice: EmbedderChoice | None = None) -> Embedder:
     )
 
 
-def _ollama(choice: EmbedderChoice | None = None) -> Embedder:
-    choice = choice or _first()
-    return OllamaEmbedder(
-        base_url=choice.base_url or settings.OLLAMA_BASE_URL,
-        model=choice.model or OLLAMA_MODEL,
-        api_key=choice.api_key,
-        limits=_limits(),
-        policy=outbound_policy(),
-    )
-
-
-def _fastembed(choice: EmbedderChoice | None = None) -> Embedder:
-    choice = choice or _first()
+def _fastembed(choice: EmbedderChoice) -> Embedder:
     return FastembedEmbedder(
         model=choice.model or DEFAULT_MODEL,
         folder=Path(choice.model_path) if choice.model_path else None,
@@ -366,17 +308,17 @@ def _fastembed(choice: EmbedderChoice | None = None) -> Embedder:
     )
 
 
-def _stub(choice: EmbedderChoice | None = None) -> Embedder:
-    return StubEmbedder.named((choice or _first()).model)
+def _stub(choice: EmbedderChoice) -> Embedder:
+    return StubEmbedder.named(choice.model)
 
 
-_EMBEDDERS: Final[Mapping[str, Callable[..., Embedder]]] = {
-    "local": lambda *_: MiniLmEmbedder(threads=settings.EMBEDDING_THREADS),
+_EMBEDDERS: Final[Mapping[str, Callable[[EmbedderChoice], Embedder]]] = {
+    "local": lambda _: MiniLmEmbedder(threads=settings.EMBEDDING_THREADS),
     "openai": _openai,
-    "ollama": _ollama,
+    "ollama": ollama_embedder,
     "fastembed": _fastembed,
     "stub": _stub,
-    "none": lambda *_: NoEmbedder(),
+    "none": lambda _: NoEmbedder(),
 }
 
 

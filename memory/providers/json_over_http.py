@@ -13,10 +13,11 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import partial
 from hashlib import sha256
-from typing import Any, Final
+from typing import Any
 
 import httpx
 
+from memory.providers.answers import Answer, Retryable, Unreachable, parsed
 from memory.providers.endpoints import is_loopback
 from memory.providers.exchange_deadline import bounded, exchange_ends_at
 from memory.providers.misconfigured import ProviderMisconfigured
@@ -27,37 +28,14 @@ from memory.providers.outbound.tls import client_context
 from memory.providers.per_process import PerProcess
 from memory.providers.retrying import MOST_RETRIES, asked_wait, pause_before
 
+__all__ = ["Answer", "JsonOverHttp", "Limits", "Unreachable"]
+
 LARGEST_ERROR_BYTES = 64 * 1024
 LONGEST_LINE_BYTES = 64 * 1024
 KEPT_CONNECTIONS = 8
 TOO_MANY_REQUESTS = 429
 SERVER_ERROR = 500
 NOT_IMPLEMENTED = 501
-# How servers say that a request is more than they take; some of them with the status of a fault of their own.
-TOO_LARGE: Final = (
-    "too large",
-    "too long",
-    "too many inputs",
-    "too many tokens",
-    "context length",
-    "maximum input",
-    "max allowed",
-    "maximum allowed",
-    "batch size",
-)
-CONTENT_TOO_LARGE = 413
-
-
-class Unreachable(Exception):
-    """A provider gave no answer that can be read; the message is safe to show."""
-
-
-class _Retryable(Unreachable):
-    """A failure that may pass; `wait` is how long the server asked to wait, in seconds."""
-
-    def __init__(self, message: str, wait: float | None = None) -> None:
-        super().__init__(message)
-        self.wait = wait
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,40 +55,6 @@ class Limits:
         """Refuse limits that would let nothing through."""
         if min(self.connect_seconds, self.read_seconds, self.total_seconds, self.response_bytes) <= 0:
             raise ProviderMisconfigured("The time-outs and the size limit of a provider must be above zero.")
-
-
-@dataclass(frozen=True, slots=True, repr=False)
-class Answer:
-    """A status that trying again would not change, with the body as far as it was read; never shown whole."""
-
-    status: int
-    body: bytes
-
-    @property
-    def ok(self) -> bool:
-        """Tell whether the status is a success."""
-        return 200 <= self.status < 300
-
-    def value(self) -> Any:
-        """Parse the body.
-
-        Raises:
-            Unreachable: the body is not JSON.
-        """
-        try:
-            return json.loads(self.body)
-        except (ValueError, RecursionError):
-            raise Unreachable("answered with something else than JSON") from None
-
-    @property
-    def too_large(self) -> bool:
-        """Tell whether the server refused the request for its size: status 413, or words that say so."""
-        return self.status == CONTENT_TOO_LARGE or (self.status >= 400 and self.says(*TOO_LARGE))
-
-    def says(self, *words: str) -> bool:
-        """Tell whether the body contains one of the words, in any case; for telling refusals apart."""
-        text = self.body.decode("utf-8", "replace").lower()
-        return any(word.lower() in text for word in words)
 
 
 class JsonOverHttp:
@@ -182,7 +126,7 @@ class JsonOverHttp:
             try:
                 with self._recorded(content, component) as made:
                     return self._once("POST", url, content, read, deadline, made)
-            except _Retryable as failure:
+            except Retryable as failure:
                 pause = pause_before(tried, failure.wait)
                 if tried == MOST_RETRIES or time.monotonic() + pause >= deadline:
                     raise Unreachable(str(failure)) from None
@@ -238,9 +182,9 @@ class JsonOverHttp:
             *whole, rest = (rest + chunk).split(b"\n")
             if received > self.limits.response_bytes or len(rest) > LONGEST_LINE_BYTES:
                 raise Unreachable("answered with more data than is allowed")
-            yield from (_value(line) for line in whole if line.strip())
+            yield from (parsed(line) for line in whole if line.strip())
         if rest.strip():
-            yield _value(rest)
+            yield parsed(rest)
 
     @contextmanager
     def _recorded(self, content: bytes, component: str) -> Iterator[Attempt]:
@@ -277,28 +221,28 @@ class JsonOverHttp:
             if refused is not None:
                 raise Unreachable(str(refused.args[-1])) from None
             distrusted = "CERTIFICATE_VERIFY_FAILED" in str(error)
-            raise _Retryable("shows a certificate that is not trusted" if distrusted else "cannot be reached") from None
+            raise Retryable("shows a certificate that is not trusted" if distrusted else "cannot be reached") from None
         except httpx.TimeoutException as error:
             made.outcome = type(error).__name__
             raise Unreachable("did not answer in time") from None
         except httpx.ProxyError as error:
             made.outcome = type(error).__name__
-            raise _Retryable("cannot be reached through the proxy, which refuses or fails") from None
+            raise Retryable("cannot be reached through the proxy, which refuses or fails") from None
         except (httpx.HTTPError, httpx.InvalidURL, httpx.StreamError) as error:
             made.outcome = type(error).__name__
             # Mostly a kept connection that the server closed meanwhile.
-            raise _Retryable(f"broke the connection off ({error.__class__.__name__})") from None
+            raise Retryable(f"broke the connection off ({error.__class__.__name__})") from None
 
     def _read(self, response: httpx.Response, deadline: float) -> Answer:
         status = response.status_code
         if status == TOO_MANY_REQUESTS:
-            raise _Retryable("asks to slow down (status 429)", asked_wait(response.headers.get("Retry-After")))
+            raise Retryable("asks to slow down (status 429)", asked_wait(response.headers.get("Retry-After")))
         if status == SERVER_ERROR:
             answer = Answer(status, self._body(response, deadline, LARGEST_ERROR_BYTES, cut=True))
             if answer.too_large:
                 return answer
         if status >= SERVER_ERROR and status != NOT_IMPLEMENTED:
-            raise _Retryable(f"failed (status {status})", asked_wait(response.headers.get("Retry-After")))
+            raise Retryable(f"failed (status {status})", asked_wait(response.headers.get("Retry-After")))
         if 300 <= status < 400:
             raise Unreachable(f"answered with a redirect (status {status}), which is not followed")
         if response.headers.get("Content-Encoding", "identity").lower() != "identity":
@@ -342,10 +286,3 @@ class JsonOverHttp:
                 "Set OUTBOUND_PROXY"
             ) from None
         return bounded(client, addresses=partial(self._policy.addresses, admitted=self._host), proxy_tls=tls)
-
-
-def _value(line: bytes) -> Any:
-    try:
-        return json.loads(line)
-    except (ValueError, RecursionError):
-        raise Unreachable("answered with something else than JSON") from None

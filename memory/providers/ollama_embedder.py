@@ -15,7 +15,7 @@ CURRENT_PATH = "/api/embed"
 LEGACY_PATH = "/api/embeddings"
 NO_SUCH_PATH = frozenset({404, 405, 501})
 MODEL_MISSING = (
-    "Ollama does not have the model that EMBEDDING_MODEL names. "
+    "Ollama does not have the model that it is to embed with. "
     "Fetch it: `manage.py ollama --fetch`, or `ollama pull` on its machine."
 )
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import ast
 import logging
-from contextlib import closing
+from contextlib import closing, suppress
 from dataclasses import asdict, dataclass, replace
 from datetime import datetime, timedelta
 from time import monotonic
@@ -18,10 +18,11 @@ from typing import Any, Final, Literal
 from django.db import connection, transaction
 from django_q.models import Schedule
 
-from memory.errors import LociError
+from memory.errors import LociError, OwnerPurging, QueueUnavailable
 from memory.ids import new_id
 from memory.models import DueWork, PendingVector, owner_scope
 from memory.providers.composition import ollama_server
+from memory.providers.embedder_choices import ollama_choice
 from memory.providers.ollama_server import Progress, checked_name, tagged
 from memory.services.clock import now
 from memory.services.jobs import FETCH_MODEL, call_worker
@@ -111,7 +112,7 @@ def ask_for_fetch(*, model: str) -> Fetch:
                 next_run=moment + timedelta(minutes=1),
                 kwargs=_written(order),
             )
-    call_worker(FETCH_MODEL)
+    _call_worker()
     return order
 
 
@@ -137,7 +138,7 @@ def go_on() -> int:
         return 0
     if not done:
         if _noted(order, state="waiting"):
-            call_worker(FETCH_MODEL)
+            _call_worker()
         return 0
     if _noted(order, state="done"):
         _call_for_vectors()
@@ -146,7 +147,7 @@ def go_on() -> int:
 
 def _fetched(order: Fetch) -> bool:
     """Follow the server until the model is there, or the turn is over; tell which."""
-    with closing(ollama_server()) as server:
+    with closing(ollama_server(ollama_choice(order.model))) as server:
         if server.has(order.model):
             return True
         began = noted = monotonic()
@@ -205,11 +206,20 @@ def _failed(order: Fetch, error: LociError) -> None:
         _save(row, replace(found, state=state, error=error.message, tries=tries, noted_at=now()))
 
 
+def _call_worker() -> None:
+    try:
+        call_worker(FETCH_MODEL)
+    except QueueUnavailable:
+        # The order stands, and its schedule calls the workers each minute, from when the queue is back.
+        logger.warning("a model is to be fetched while the queue does not answer; it goes on when that is back")
+
+
 def _call_for_vectors() -> None:
     """Have the vectors made that waited for the model."""
     moment = now()
     for owner_id in DueWork.objects.filter(job=DueWork.VECTORS).values_list("owner_id", flat=True).distinct():
-        with owner_scope(owner_id):
+        # One who is being erased needs none, and keeps nobody else from theirs.
+        with suppress(OwnerPurging), owner_scope(owner_id):
             PendingVector.objects.filter(next_at__gt=moment).update(next_at=moment)
             call_for_work(DueWork.VECTORS, due_at=moment)
 

@@ -8,7 +8,8 @@ from dataclasses import dataclass
 from typing import Final, Literal
 
 from memory.errors import LociError
-from memory.providers.composition import ollama_embedder, ollama_model, ollama_server
+from memory.providers.composition import ollama_embedder, ollama_server
+from memory.providers.embedder_choices import SECOND, EmbedderChoice, ollama_choices
 from memory.providers.ollama_server import OllamaServer, Progress, checked_name
 from memory.services.findings import Finding
 
@@ -32,7 +33,7 @@ class Step:
 
 def steps(
     *,
-    model: str,
+    choice: EmbedderChoice,
     start: Callable[[str], str] | None = None,
     fetch: bool = False,
     follow: Callable[[Progress], None] | None = None,
@@ -41,7 +42,7 @@ def steps(
     is well.
 
     Args:
-        model: the model that is to embed.
+        choice: the server, and the model that is to embed there.
         start: starts a server that listens at an address of this machine, waits until it answers, and says what it
             did; nothing is started without it.
         fetch: have a model fetched that is missing.
@@ -50,8 +51,8 @@ def steps(
     Raises:
         ProviderMisconfigured: the address or the name of the model cannot be used.
     """
-    name = checked_name(model)
-    with closing(ollama_server()) as server:
+    name = checked_name(choice.model)
+    with closing(ollama_server(choice)) as server:
         reached = _reached(server)
         yield reached
         started = _started(server, start, needed=reached.state == "failed")
@@ -63,19 +64,25 @@ def steps(
         fetched = _fetched(server, name, follow, wanted=fetch, needed=present.state == "failed")
         yield fetched
     if "ok" in (present.state, fetched.state):
-        yield _embedded(name)
+        yield _embedded(choice)
 
 
-def ollama_finding() -> Finding:
-    """Tell which of the steps to an embedding Ollama fails; nothing is started or fetched."""
+def ollama_findings() -> list[Finding]:
+    """Tell for each embedder that is Ollama's which of the steps fails; nothing is started or fetched."""
+    return [_found(choice) for choice in ollama_choices()]
+
+
+def _found(choice: EmbedderChoice) -> Finding:
+    name = "second ollama" if choice.prefix == SECOND else "ollama"
     try:
-        told = list(steps(model=ollama_model()))
+        told = list(steps(choice=choice))
     except LociError as error:
-        return Finding("ollama", "degraded", error.message, "Check OLLAMA_BASE_URL and EMBEDDING_MODEL.")
+        where = f"OLLAMA_BASE_URL, {choice.prefix}_BASE_URL and {choice.prefix}_MODEL"
+        return Finding(name, "degraded", error.message, f"Check {where}.")
     for step in told:
         if step.state == "failed":
-            return Finding("ollama", "degraded", step.detail, step.remedy)
-    return Finding("ollama", "ok", " ".join(step.detail for step in told if step.state == "ok"))
+            return Finding(name, "degraded", step.detail, step.remedy)
+    return Finding(name, "ok", " ".join(step.detail for step in told if step.state == "ok"))
 
 
 def _reached(server: OllamaServer) -> Step:
@@ -126,8 +133,8 @@ def _fetched(
     return Step("fetch", "ok", f"Ollama has fetched {model}.")
 
 
-def _embedded(model: str) -> Step:
-    embedder = ollama_embedder(model)
+def _embedded(choice: EmbedderChoice) -> Step:
+    embedder = ollama_embedder(choice)
     try:
         vectors = embedder.embed([PROBE])
     except LociError as error:

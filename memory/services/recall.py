@@ -110,7 +110,7 @@ def recall(*, actor: Actor, request: RecallRequest) -> Recalled:
 
 
 def _answered(
-    actor: Actor, request: RecallRequest, query: Query, profile: RecallProfile, since: str | None
+    actor: Actor, request: RecallRequest, query: Query, profile: RecallProfile, since: replica.Position | None
 ) -> tuple[Recalled, replica.Place]:
     """Ask, search, judge and note what came out; tell where the search was."""
     with stage("embed"):

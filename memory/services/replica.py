@@ -2,7 +2,8 @@
 
 A success answer means that what was stored can be recalled at once. So a recall first asks the database how far its
 log is, and searches in the replica only once that has replayed as far; it waits a little for that. A replica that is
-behind, gone or fails costs the answer nothing: the database itself is asked.
+behind, gone or fails costs the answer nothing: the database itself is asked. So it is where what calls itself a replica
+is none of this database, or its role could see every owner's rows.
 """
 
 from __future__ import annotations
@@ -10,26 +11,29 @@ from __future__ import annotations
 import logging
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 from typing import Final, Literal, TypeVar
 from uuid import UUID
 
 from django.conf import settings
 from django.db import DatabaseError, InterfaceError, connection, connections
 
+from memory.errors import OwnerPurging
 from memory.models import owner_scope
 from memory.ports.reading import REPLICA, reading_from
 from memory.services.findings import Finding
+from memory.services.server_sql import IDENTITY, IS_HELD
 
 logger = logging.getLogger(__name__)
 
 T = TypeVar("T")
 
-Place = Literal["", "replica", "behind", "failed", "paused"]
-"""Where a recall searched: in the replica, or in the database since the replica was behind, failed, or is left alone
-after a failure; empty where there is none."""
+Place = Literal["", "replica", "behind", "failed", "refused", "paused"]
+"""Where a recall searched: in the replica, or in the database since the replica was behind, failed, may not be read, or
+is left alone after one of the latter two; empty where there is none."""
 
-# After a failure of the connection. A look costs up to the patience of connecting.
+# After a failure of the connection or a refusal. A look costs up to the patience of connecting.
 PAUSE_SECONDS: Final = 15.0
 # The first look comes at once; the replay of a commit takes about a millisecond.
 FIRST_PAUSE: Final = 0.001
@@ -39,16 +43,34 @@ BEHIND_IN_A_ROW: Final = 3
 
 # What is answered is on the disk, unless commits do not wait for it. The place of insertion alone would also count what
 # nobody has committed, which is written later than a recall can wait for.
-POSITION_SQL: Final = """
+POSITION_SQL: Final = f"""
     SELECT CASE WHEN pg_is_in_recovery() THEN NULL
                 WHEN current_setting('synchronous_commit') = 'off' THEN pg_current_wal_insert_lsn()
-                ELSE pg_current_wal_flush_lsn() END::text
+                ELSE pg_current_wal_flush_lsn() END::text,
+           {IDENTITY}
 """
 # A server that was promoted keeps the place where its replay ended.
-CAUGHT_UP_SQL: Final = "SELECT coalesce(pg_is_in_recovery() AND pg_last_wal_replay_lsn() >= %s::pg_lsn, false)"
+LOOK_SQL: Final = f"""
+    SELECT CASE WHEN {IDENTITY} <> %(database)s THEN 'another'
+                WHEN NOT {IS_HELD} THEN 'unheld'
+                WHEN pg_is_in_recovery() AND pg_last_wal_replay_lsn() >= %(log)s::pg_lsn THEN 'there'
+                ELSE 'behind' END
+"""
+ANOTHER: Final = "DATABASE_REPLICA_URL leads to another server or database."
+UNHELD: Final = "The role of DATABASE_REPLICA_URL ignores row-level security."
+URL: Final = "Name a streaming replica of the server of DATABASE_URL in DATABASE_REPLICA_URL, as loci_app."
+_REFUSALS: Final[Mapping[str, str]] = {"another": ANOTHER, "unheld": UNHELD}
 
 # Classes of errors that say that the server cannot be used now, and not that one statement failed.
 _UNUSABLE: Final = frozenset({"08", "28", "3D", "53"})
+
+
+@dataclass(frozen=True, slots=True)
+class Position:
+    """How far the log of the database is, and which database of which server that is."""
+
+    log: str
+    database: str
 
 
 class _State:
@@ -59,24 +81,28 @@ class _State:
         self.forget()
 
     def forget(self) -> None:
-        self.used, self.behind, self.failure, self._until = 0, 0, "", 0.0
+        self.used, self.behind, self.failure, self.refusal, self._until = 0, 0, "", "", 0.0
 
     def paused(self) -> bool:
         return time.monotonic() < self._until
 
     def answered(self) -> None:
         with self._lock:
-            self.used, self.behind, self.failure = self.used + 1, 0, ""
+            self.used, self.behind, self.failure, self.refusal = self.used + 1, 0, "", ""
 
     def lagged(self) -> None:
         with self._lock:
-            self.behind, self.failure = self.behind + 1, ""
+            self.behind, self.failure, self.refusal = self.behind + 1, "", ""
 
     def failed(self, reason: str, *, unusable: bool) -> None:
         with self._lock:
-            self.failure = reason
+            self.failure, self.refusal = reason, ""
             if unusable:
                 self._until = time.monotonic() + PAUSE_SECONDS
+
+    def refused(self, why: str) -> None:
+        with self._lock:
+            self.failure, self.refusal, self._until = "", why, time.monotonic() + PAUSE_SECONDS
 
 
 _state: Final = _State()
@@ -87,7 +113,7 @@ def configured() -> bool:
     return REPLICA in connections.settings
 
 
-def position() -> str | None:
+def position() -> Position | None:
     """Give how far the database's log is, where a replica may be asked; one statement then, within the transaction.
 
     Ask it on the database itself after the question has come: all that was answered before lies before it.
@@ -96,11 +122,13 @@ def position() -> str | None:
         return None
     with connection.cursor() as cursor:
         cursor.execute(POSITION_SQL)
-        found: str | None = cursor.fetchone()[0]
-        return found
+        log, database = cursor.fetchone()
+        return None if log is None else Position(log, database)
 
 
-def read(owner_id: UUID, since: str | None, work: Callable[[], T], *, sound: Callable[[T], bool]) -> tuple[T, Place]:
+def read(
+    owner_id: UUID, since: Position | None, work: Callable[[], T], *, sound: Callable[[T], bool]
+) -> tuple[T, Place]:
     """Do reading work in an owner's scope: in the replica if that is as far as a position, else in the database.
 
     Args:
@@ -131,32 +159,47 @@ def read(owner_id: UUID, since: str | None, work: Callable[[], T], *, sound: Cal
         return work(), place
 
 
-def _in_replica(owner_id: UUID, since: str, work: Callable[[], T]) -> tuple[T | None, Place]:
+def _in_replica(owner_id: UUID, since: Position, work: Callable[[], T]) -> tuple[T | None, Place]:
     try:
         with reading_from(REPLICA), owner_scope(owner_id):
-            if not _caught_up(since):
-                _state.lagged()
-                return None, "behind"
-            return work(), "replica"
+            found = _looked_at(since)
+            if found == "there":
+                return work(), "replica"
     except (DatabaseError, InterfaceError) as error:
         _note(error)
         return None, "failed"
+    except OwnerPurging:
+        # Whether it is so is for the database to say.
+        return None, "failed"
+    if found == "behind":
+        _state.lagged()
+        return None, "behind"
+    _refuse(_REFUSALS[found])
+    return None, "refused"
 
 
-def _caught_up(since: str) -> bool:
-    """Wait until the replica has replayed as far as a position, or until its time is over."""
+def _looked_at(since: Position) -> str:
+    """Say what the replica is: `there` once it has replayed as far as a position, `behind` when the time is over.
+
+    `another` is one of another database, `unheld` one where the walls between owners do not hold the role.
+    """
     until, pause = time.monotonic() + settings.DATABASE_REPLICA_WAIT / 1000, FIRST_PAUSE
     while True:
-        # Within the transaction in which the search follows: behind a pooler another one could be another replica's.
+        # Within the transaction in which the search follows: behind a pooler another one could be another server's.
         with connections[REPLICA].cursor() as cursor:
-            cursor.execute(CAUGHT_UP_SQL, [since])
-            if cursor.fetchone()[0]:
-                return True
+            cursor.execute(LOOK_SQL, {"log": since.log, "database": since.database})
+            found: str = cursor.fetchone()[0]
         left = until - time.monotonic()
-        if left <= 0:
-            return False
+        if found != "behind" or left <= 0:
+            return found
         time.sleep(min(pause, left))
         pause = min(pause * 2, LONGEST_PAUSE)
+
+
+def _refuse(why: str) -> None:
+    if _state.refusal != why:
+        logger.error("the replica is not read, recall searches in the database: %s", why)
+    _state.refused(why)
 
 
 def _note(error: DatabaseError | InterfaceError) -> None:
@@ -178,6 +221,8 @@ def replica_findings() -> list[Finding]:
     if not configured():
         return []
     name, remedy = "replica", "Look at the server of DATABASE_REPLICA_URL; `python3 manage.py doctor` asks it."
+    if _state.refusal:
+        return [Finding(name, "degraded", _state.refusal, URL)]
     if _state.failure:
         detail = f"The replica failed ({_state.failure}): recall searches in the database itself."
         return [Finding(name, "degraded", detail, remedy)]

@@ -8,17 +8,15 @@ from django.db import DEFAULT_DB_ALIAS, DatabaseError, InterfaceError, connectio
 
 from memory.ports.reading import REPLICA
 from memory.services.findings import Finding
-from memory.services.replica import POSITION_SQL, configured
+from memory.services.replica import ANOTHER, POSITION_SQL, UNHELD, URL, configured
+from memory.services.server_sql import IDENTITY, IS_HELD
 
 NAME: Final = "replica"
-SERVER_SQL: Final = "SELECT (SELECT system_identifier FROM pg_control_system()), current_database()"
-REPLAY_SQL: Final = """
+REPLAY_SQL: Final = f"""
     SELECT pg_is_in_recovery(), pg_wal_lsn_diff(%s::pg_lsn, pg_last_wal_replay_lsn()),
            extract(epoch FROM clock_timestamp() - pg_last_xact_replay_timestamp()), pg_is_wal_replay_paused(),
-           rolsuper OR rolbypassrls
-    FROM pg_roles WHERE rolname = current_user
+           {IS_HELD}
 """
-URL: Final = "Name a streaming replica of the server of DATABASE_URL in DATABASE_REPLICA_URL, as loci_app."
 
 
 def probed_replica() -> list[Finding]:
@@ -29,12 +27,10 @@ def probed_replica() -> list[Finding]:
     """
     if not configured():
         return []
-    server = _one(DEFAULT_DB_ALIAS, SERVER_SQL)
-    here = _one(DEFAULT_DB_ALIAS, POSITION_SQL)[0]
+    here, database = _one(DEFAULT_DB_ALIAS, POSITION_SQL)
     try:
-        there = _one(REPLICA, SERVER_SQL)
-        if there != server:
-            return [Finding(NAME, "failing", "DATABASE_REPLICA_URL leads to another server or database.", URL)]
+        if _one(REPLICA, f"SELECT {IDENTITY}")[0] != database:
+            return [Finding(NAME, "failing", ANOTHER, URL)]
         return [_judged(*_one_unless_primary(here))]
     except (DatabaseError, InterfaceError) as error:
         cause = type(error.__cause__ or error).__name__
@@ -42,11 +38,11 @@ def probed_replica() -> list[Finding]:
         return [Finding(NAME, "degraded", detail, "Check the server of DATABASE_REPLICA_URL.")]
 
 
-def _judged(recovering: bool, behind: Any, seconds: Any, paused: bool, above_the_wall: bool) -> Finding:
+def _judged(recovering: bool, behind: Any, seconds: Any, paused: bool, held: bool) -> Finding:
     if not recovering:
         return Finding(NAME, "failing", "The server of DATABASE_REPLICA_URL is no replica.", URL)
-    if above_the_wall:
-        return Finding(NAME, "failing", "The role of DATABASE_REPLICA_URL ignores row-level security.", URL)
+    if not held:
+        return Finding(NAME, "failing", UNHELD, URL)
     if paused:
         return Finding(NAME, "degraded", "The replica's replay is paused.", "SELECT pg_wal_replay_resume()")
     lag = max(0, int(behind or 0))
@@ -58,7 +54,7 @@ def _judged(recovering: bool, behind: Any, seconds: Any, paused: bool, above_the
 
 def _one_unless_primary(here: str) -> Any:
     if not _one(REPLICA, "SELECT pg_is_in_recovery()")[0]:
-        return False, 0, 0, False, False
+        return False, 0, 0, False, True
     return _one(REPLICA, REPLAY_SQL, [here])
 
 

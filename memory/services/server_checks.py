@@ -18,6 +18,7 @@ from memory.models.tenancy import OwnedRow
 from memory.services.direct_connections import is_pooled
 from memory.services.findings import Finding
 from memory.services.health.database import OLDEST_SERVER, server_and_role
+from memory.services.server_sql import IDENTITY
 
 SCHEMA: Final = "schema"
 PROVISION: Final = "python3 manage.py db provision --url …"
@@ -25,7 +26,7 @@ PROVISION: Final = "python3 manage.py db provision --url …"
 BESIDE_POOL: Final = 5
 MOST_NAMED: Final = 5
 
-SERVER_SQL: Final = """
+SERVER_SQL: Final = f"""
     SELECT current_setting('server_version_num')::int,
            pg_encoding_to_char(d.encoding),
            (SELECT reset_val FROM pg_settings WHERE name = 'TimeZone'),
@@ -35,7 +36,7 @@ SERVER_SQL: Final = """
            pg_is_in_recovery(),
            has_schema_privilege('public', 'USAGE'), has_schema_privilege('public', 'CREATE'),
            (SELECT pg_has_role(relowner, 'USAGE') FROM pg_class WHERE oid = to_regclass('memory_owner')),
-           d.oid::text || ' ' || (SELECT system_identifier FROM pg_control_system())
+           {IDENTITY}
     FROM pg_database d, pg_roles r WHERE d.datname = current_database() AND r.rolname = current_user
 """
 OPEN_SQL: Final = """

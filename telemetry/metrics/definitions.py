@@ -150,9 +150,10 @@ RECALL_DEGRADED = _counter(
 RECALL_PLACES = _counter(
     "loci_recall_places_total",
     "Where a replica is configured: recalls that searched there (`replica`), or in the database since the replica was "
-    "`behind`, `failed`, or is `paused` after a failure.",
+    "`behind`, `failed`, is `refused` (another database's, or a role above the walls), or `paused` after one of the "
+    "latter two.",
     "place",
-    begins=("replica", "behind", "failed", "paused"),
+    begins=("replica", "behind", "failed", "refused", "paused"),
 )
 
 GRAPH_READS = _counter(

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterator
 
 import pytest
@@ -10,20 +9,16 @@ import pytest
 from tests.bolt.fetching import CannotFetch, fetched
 from tests.bolt.server import BoltServer
 from tests.environment import MODEL_CACHE
+from tests.services import left_out
 
 
 @pytest.fixture(scope="session")
 def bolt_session() -> Iterator[BoltServer]:
-    """Start the server once for all tests of this process; without one they are skipped.
-
-    `LOCI_REQUIRE_SERVICES=1` makes its absence an error.
-    """
+    """Start the server once for all tests of this process; without one they are skipped, or fail where it must be."""
     try:
         folder = fetched(MODEL_CACHE)
     except CannotFetch as reason:
-        if os.environ.get("LOCI_REQUIRE_SERVICES") == "1":
-            pytest.fail(f"LOCI_REQUIRE_SERVICES=1, and there is no Bolt server: {reason}")
-        pytest.skip(f"no Bolt server: {reason}")
+        left_out(f"no Bolt server: {reason}")
     server = BoltServer(folder)
     try:
         server.start()

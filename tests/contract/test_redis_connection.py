@@ -27,7 +27,7 @@ from memory.redis.windows import count_request
 from memory.services.health.redis import redis_finding
 from tests.contract.providers.tls_server import make_authority, make_identity
 from tests.environment import PROJECT
-from tests.integration.operations.installation import free_port
+from tests.ports import reserved_port
 from tests.redis_server import (
     RedisServer,
     dying_redis_in_use,
@@ -191,7 +191,7 @@ def test_tls_with_an_authority_of_ones_own(settings: Settings, tmp_path: Path) -
     authority, stranger = make_authority(tmp_path / "ours"), make_authority(tmp_path / "strangers")
     identity = make_identity(authority, "server", "localhost")
     files = ("--tls-cert-file", identity.certificate, "--tls-key-file", identity.key)
-    server = RedisServer("--tls-port", str(port := free_port()), "--tls-auth-clients", "no", *files)
+    server = RedisServer("--tls-port", str(port := reserved_port()), "--tls-auth-clients", "no", *files)
     server.start()
     try:
         for ca_file, status in ((authority.file, "ok"), (stranger.file, "degraded"), ("", "degraded")):

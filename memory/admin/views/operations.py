@@ -27,7 +27,7 @@ from memory.palace.privacy_view import sorts, stays_said
 from memory.services.actors import Actor
 from memory.services.consolidation.runs import ask_for_run, consolidation_status
 from memory.services.keys.rotation import begin_rotation, key_status, next_rotation
-from memory.services.purge.receipts import OWNER_STAYS
+from memory.services.purge.receipts import owner_stays
 from memory.services.purge.requests import begin_purge, preview_owner
 
 
@@ -133,7 +133,7 @@ def purge(request: HttpRequest, actor: Actor) -> HttpResponse:
     context = {
         "counted": counted,
         "lines": sorts(preview_owner(owner_id=actor.owner_id)) if counted else [],
-        "stays": stays_said(map(asdict, OWNER_STAYS)),
+        "stays": stays_said(map(asdict, owner_stays())),
         "form": form,
     }
     return page(request, "purge", _("Erase an owner"), context, status)

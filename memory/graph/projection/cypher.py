@@ -30,24 +30,38 @@ BEGIN: Final = f"""
     RETURN p.generation AS generation
 """
 # Locks the owner's mark until the end of the transaction: two who write for one owner wait for each other, and one
-# that was taken over finds a higher number. So does everyone after PostgreSQL was restored to an earlier time, whose
-# number was used since by another holder: what Neo4j holds is of a later time then, and has to be made anew.
+# that was taken over finds a higher number. `projected_seq` is at least what PostgreSQL knows to be written, else Neo4j
+# was restored to an earlier time, and at most what this write brings, else PostgreSQL was: `fence` does not tell that,
+# since attempts that reach nothing raise it, too.
 GUARD: Final = f"""
     MATCH (p:{MARK} {{user_id: $owner}})
     WHERE p.generation = $generation AND (p.fence < $fence OR p.fence = $fence AND p.holder = $holder)
+      AND $known <= p.projected_seq AND p.projected_seq <= $seq
     SET p.fence = $fence, p.holder = $holder, p.projected_seq = $seq
     RETURN p.generation AS generation
 """
-READ_MARK: Final = f"""
-    MATCH (p:{MARK} {{user_id: $owner}})
-    RETURN p.generation AS generation, p.fence AS fence, p.projected_seq AS projected_seq
+MARKS: Final = f"""
+    MATCH (p:{MARK}) WHERE p.user_id IN $owners
+    RETURN p.user_id AS owner, p.generation AS generation, p.projected_seq AS seq
 """
 
+INDEXES: Final = """
+    SHOW INDEXES YIELD type, state, labelsOrTypes, properties, owningConstraint
+    WHERE type = 'RANGE' AND state <> 'FAILED' AND size(labelsOrTypes) = 1
+    RETURN labelsOrTypes[0] AS name, properties, owningConstraint IS NOT NULL AS once
+"""
+
+# The first statement of each sort writes; the other ones bring and take away what hangs on it, without `properties`.
 WRITE_ENTITIES: Final = (
     f"""
     UNWIND $rows AS row
     MERGE (e:{ENTITY} {{user_id: $owner, id: row.id}})
     SET e = row.properties
+    WITH e, row
+    UNWIND row.names AS hash
+    MERGE (n:{ENTITY_NAME} {{user_id: $owner, hash: hash, entity_id: row.id}})
+    MERGE (n)-[r:{NAMES}]->(e)
+    SET r.user_id = $owner
     """,
     f"""
     UNWIND $rows AS row
@@ -56,17 +70,15 @@ WRITE_ENTITIES: Final = (
     WHERE NOT n.hash IN row.names
     DETACH DELETE n
     """,
-    f"""
-    UNWIND $rows AS row
-    UNWIND row.names AS hash
-    MATCH (e:{ENTITY} {{user_id: $owner, id: row.id}})
-    USING INDEX e:{ENTITY}(user_id, id)
-    MERGE (n:{ENTITY_NAME} {{user_id: $owner, hash: hash, entity_id: row.id}})
-    MERGE (n)-[r:{NAMES}]->(e)
-    SET r.user_id = $owner
-    """,
 )
 WRITE_RELATIONS: Final = (
+    f"""
+    UNWIND $rows AS row
+    MERGE (s:{ENTITY} {{user_id: $owner, id: row.source}})
+    MERGE (t:{ENTITY} {{user_id: $owner, id: row.target}})
+    MERGE (s)-[r:{RELATES_TO} {{user_id: $owner, id: row.id}}]->(t)
+    SET r = row.properties
+    """,
     # A merge of entities moves the ends of relations.
     f"""
     UNWIND $rows AS row
@@ -75,19 +87,17 @@ WRITE_RELATIONS: Final = (
     WHERE s.id <> row.source OR t.id <> row.target
     DELETE r
     """,
-    f"""
-    UNWIND $rows AS row
-    MERGE (s:{ENTITY} {{user_id: $owner, id: row.source}})
-    MERGE (t:{ENTITY} {{user_id: $owner, id: row.target}})
-    MERGE (s)-[r:{RELATES_TO} {{user_id: $owner, id: row.id}}]->(t)
-    SET r = row.properties
-    """,
 )
 WRITE_EVENTS: Final = (
     f"""
     UNWIND $rows AS row
     MERGE (v:{EVENT} {{user_id: $owner, id: row.id}})
     SET v = row.properties
+    WITH v, row
+    UNWIND row.participants AS one
+    MERGE (e:{ENTITY} {{user_id: $owner, id: one}})
+    MERGE (e)-[r:{PARTICIPATED_IN}]->(v)
+    SET r.user_id = $owner
     """,
     f"""
     UNWIND $rows AS row
@@ -95,15 +105,6 @@ WRITE_EVENTS: Final = (
     USING INDEX v:{EVENT}(user_id, id)
     WHERE NOT e.id IN row.participants
     DELETE r
-    """,
-    f"""
-    UNWIND $rows AS row
-    UNWIND row.participants AS one
-    MATCH (v:{EVENT} {{user_id: $owner, id: row.id}})
-    USING INDEX v:{EVENT}(user_id, id)
-    MERGE (e:{ENTITY} {{user_id: $owner, id: one}})
-    MERGE (e)-[r:{PARTICIPATED_IN}]->(v)
-    SET r.user_id = $owner
     """,
 )
 WRITE_CAUSES: Final = (
@@ -139,7 +140,7 @@ WRITE_CAUSES: Final = (
     """,
 )
 
-TIDYING: Final = frozenset({WRITE_ENTITIES[1], WRITE_RELATIONS[0], WRITE_EVENTS[1], WRITE_CAUSES[1]})
+TIDYING: Final = frozenset({WRITE_ENTITIES[1], WRITE_RELATIONS[1], WRITE_EVENTS[1], WRITE_CAUSES[1]})
 """Those that take away what no longer hangs on a row."""
 
 DELETE_ENTITIES: Final = (

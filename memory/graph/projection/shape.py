@@ -55,24 +55,37 @@ LABELS: Final = (ENTITY_NAME, ENTITY, EVENT, CAUSE, MARK)
 NEUTRAL_IMPORTANCE: Final = 0.5
 """Importance of every event: none is kept of them, and queries that order by it are to run."""
 
-SCHEMA: Final = (
-    *(
-        f"CREATE CONSTRAINT loci_{label.lower()}_once IF NOT EXISTS FOR (n:{label}) REQUIRE (n.user_id, n.id) IS UNIQUE"
-        for label in NODES
-    ),
-    (
-        f"CREATE CONSTRAINT loci_entityname_once IF NOT EXISTS "
-        f"FOR (n:{ENTITY_NAME}) REQUIRE (n.user_id, n.hash, n.entity_id) IS UNIQUE"
-    ),
-    f"CREATE CONSTRAINT loci_projection_once IF NOT EXISTS FOR (n:{MARK}) REQUIRE n.user_id IS UNIQUE",
-    *(
-        f"CREATE INDEX loci_{label.lower()}_by_owner IF NOT EXISTS FOR (n:{label}) ON (n.user_id)"
-        for label in (*NODES, ENTITY_NAME)
-    ),
-    f"CREATE INDEX loci_entityname_by_hash IF NOT EXISTS FOR (n:{ENTITY_NAME}) ON (n.user_id, n.hash)",
-    f"CREATE INDEX loci_entity_by_name IF NOT EXISTS FOR (n:{ENTITY}) ON (n.user_id, n.name)",
-    f"CREATE INDEX loci_entity_by_type IF NOT EXISTS FOR (n:{ENTITY}) ON (n.user_id, n.type)",
-    f"CREATE INDEX loci_temporalevent_by_time IF NOT EXISTS FOR (n:{EVENT}) ON (n.user_id, n.occurred_at)",
-    f"CREATE INDEX loci_relates_to_by_id IF NOT EXISTS FOR ()-[r:{RELATES_TO}]-() ON (r.user_id, r.id)",
+ONCE: Final = (
+    *((label, ("user_id", "id")) for label in NODES),
+    (ENTITY_NAME, ("user_id", "hash", "entity_id")),
+    (MARK, ("user_id",)),
 )
+"""Labels and properties that are unique together."""
+
+INDEXED: Final = (
+    *((label, ("user_id",), "owner") for label in (*NODES, ENTITY_NAME)),
+    (ENTITY_NAME, ("user_id", "hash"), "hash"),
+    (ENTITY, ("user_id", "name"), "name"),
+    (ENTITY, ("user_id", "type"), "type"),
+    (EVENT, ("user_id", "occurred_at"), "time"),
+    (RELATES_TO, ("user_id", "id"), "id"),
+)
+"""Labels or types and properties that are looked up, and what the index is called by."""
+
+
+def _once(label: str, properties: tuple[str, ...]) -> str:
+    name = f"loci_{label.lower()}_once"
+    return f"CREATE CONSTRAINT {name} IF NOT EXISTS FOR (x:{label}) REQUIRE ({_of(properties)}) IS UNIQUE"
+
+
+def _indexed(name: str, properties: tuple[str, ...], by: str) -> str:
+    pattern = f"()-[x:{name}]-()" if name == RELATES_TO else f"(x:{name})"
+    return f"CREATE INDEX loci_{name.lower()}_by_{by} IF NOT EXISTS FOR {pattern} ON ({_of(properties)})"
+
+
+def _of(properties: tuple[str, ...]) -> str:
+    return ", ".join(f"x.{one}" for one in properties)
+
+
+SCHEMA: Final = (*(_once(*one) for one in ONCE), *(_indexed(*one) for one in INDEXED))
 """Statements that make constraints and indexes; what is there already stays."""

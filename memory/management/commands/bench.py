@@ -302,13 +302,10 @@ class Command(BaseCommand):
             )
 
     def _projection(self, options: dict[str, Any]) -> dict[str, Any]:
+        sizes = {name: options[name] for name in ("entities", "relations", "changes")}
+        neo4j_projection.check(**sizes)
         with bench_database():
-            return neo4j_projection.measure(
-                entities=options["entities"],
-                relations=options["relations"],
-                changes=options["changes"],
-                tell=self._tell,
-            )
+            return neo4j_projection.measure(**sizes, tell=self._tell)
 
     def _purge(self, options: dict[str, Any]) -> dict[str, Any]:
         with bench_database():

@@ -21,7 +21,7 @@ from memory.services.health import RESTORE_VAULT, health_findings
 from memory.services.key_places import key_findings
 from memory.services.keys.lost_texts import lost_texts_finding
 from memory.services.keys.rotation import rotation_finding
-from memory.services.ollama import ollama_finding
+from memory.services.ollama import ollama_findings
 from memory.services.projection.health import NAME as NEO4J
 from memory.services.projection.health import probed_finding
 from memory.services.replica_probe import probed_replica
@@ -166,9 +166,12 @@ def _embedded_database() -> list[Finding]:
 
 
 def _probed(found: Finding) -> Finding:
-    """Ask the embedder for one vector."""
+    """Ask the embedder in use for one vector."""
     try:
-        width = int(embedder_in_use().embed([PROBE]).shape[1])
+        model = embedder_in_use()
+        if model.provider == "none":
+            return found
+        width = int(model.embed([PROBE]).shape[1])
     except LociError as error:
         return Finding(
             "embedder", "degraded", f"{error.message} Recall works by words.", "Check the EMBEDDING_ settings."
@@ -178,12 +181,10 @@ def _probed(found: Finding) -> Finding:
 
 def _asked(known: list[Finding], *, reachable: bool) -> list[Finding]:
     """Ask the services that health judges by their last use."""
-    asked = list(known)
-    if settings.EMBEDDING_PROVIDER != "none":
-        asked = [_probed(found) if found.name == "embedder" and found.status == "ok" else found for found in asked]
+    asked = [_probed(found) if found.name == "embedder" and found.status == "ok" else found for found in known]
     if reachable:
         asked = [probed_finding() if found.name == NEO4J and found.status == "ok" else found for found in asked]
-    return [*asked, ollama_finding()] if settings.EMBEDDING_PROVIDER == "ollama" else asked
+    return [*asked, *ollama_findings()]
 
 
 def _looked_at_closely() -> list[Finding]:

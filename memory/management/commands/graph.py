@@ -10,12 +10,14 @@ from uuid import UUID
 from django.conf import settings
 from django.core.management.base import BaseCommand, CommandError
 
-from memory.errors import LociError, OwnerPurging, ProjectionOff
+from memory.errors import LociError, OwnerPurging, ProjectionFollowed, ProjectionOff
 from memory.management.answers import answer, counted, errors_for_operators
 from memory.management.owners import named_owner
 from memory.models import GraphProjection, Owner
 from memory.providers.composition import neo4j_client
+from memory.services.health.heartbeat import worker_reported_lately
 from memory.services.projection.erasing import forget, give_up
+from memory.services.projection.place import is_elsewhere, note_moved
 from memory.services.projection.projecting import project
 from memory.services.projection.standing import described, standing
 from memory.services.projection.turn import Turn
@@ -23,6 +25,12 @@ from memory.services.projection.verifying import SAMPLE, verify
 
 MOST_SAMPLED: Final = 100_000
 EVERY_ROWS: Final = 10_000
+ELSEWHERE: Final = (
+    "Graphs of {owners} stand in a Neo4j or a database that the settings do not name any more; until that is settled, "
+    "they are not projected and purges of them are not done. Type `graph moved` if it is the same Neo4j under another "
+    "name; otherwise set the former address again and type `graph forget --all`, or `graph forget --all --lost` if "
+    "that Neo4j is gone."
+)
 
 Work = Callable[[UUID, Turn, dict[str, Any]], dict[str, Any]]
 
@@ -52,7 +60,8 @@ class Command(BaseCommand):
         forgetting.add_argument(
             "--lost", action="store_true", help="delete nothing: that Neo4j is gone, with all that it held"
         )
-        for action in (*made, verifying, forgetting):
+        moved = actions.add_parser("moved", help="say that the same Neo4j has another name or address now")
+        for action in (*made, verifying, forgetting, moved):
             action.add_argument("--owner", metavar="LOGIN", help="the owner's login; left out: all owners")
             action.add_argument("--json", action="store_true", help="as one JSON object")
 
@@ -64,6 +73,7 @@ class Command(BaseCommand):
             "rebuild": lambda options: self._each(options, _rebuild),
             "verify": self._verify,
             "forget": self._forget,
+            "moved": lambda options: self._each(options, _moved),
         }
         with errors_for_operators():
             if not settings.NEO4J_URI and options["action"] != "status" and not options.get("lost"):
@@ -75,7 +85,8 @@ class Command(BaseCommand):
         if options["owner"]:
             rows = rows.filter(owner_id=named_owner(options["owner"]))
         told, reaches = standing(), _reaches()
-        projections = [described(row) for row in rows]
+        projections = [{**described(row), "elsewhere": is_elsewhere(row)} for row in rows]
+        elsewhere = sum(one["elsewhere"] for one in projections)
         value = {
             "configured": bool(settings.NEO4J_URI),
             "text": settings.NEO4J_TEXT,
@@ -87,6 +98,7 @@ class Command(BaseCommand):
             "failing": told.failing,
             "waiting": told.waiting,
             "lag_s": round(told.lag_seconds, 1),
+            "elsewhere": elsewhere,
             "projections": projections,
         }
         if not settings.NEO4J_URI:
@@ -98,6 +110,8 @@ class Command(BaseCommand):
                 f"{told.failing} failing ({told.error_code})." if told.failing else "None failing.",
                 f"{counted(told.waiting, 'change')} waiting, the oldest for {told.lag_seconds:.0f} s.",
             ]
+        if elsewhere:
+            lines.append(ELSEWHERE.format(owners=counted(elsewhere, "owner")))
         answer(self.stdout.write, value, as_json=options["json"], lines=lines + _lines(projections))
 
     def _verify(self, options: dict[str, Any]) -> None:
@@ -108,6 +122,8 @@ class Command(BaseCommand):
     def _forget(self, options: dict[str, Any]) -> None:
         if not options["owner"] and not options["all"]:
             raise CommandError("Name the owner with --owner LOGIN, or say --all.")
+        if not options["lost"] and worker_reported_lately():
+            raise ProjectionFollowed
         self._each(options, _give_up if options["lost"] else _forget)
 
     def _each(self, options: dict[str, Any], work: Work) -> None:
@@ -143,7 +159,7 @@ class Command(BaseCommand):
 def _owners(options: dict[str, Any]) -> list[UUID]:
     if options["owner"]:
         return [named_owner(options["owner"])]
-    if options.get("lost"):
+    if options["action"] == "moved" or options.get("lost"):
         # Also of owners whose purge waits for that Neo4j.
         return list(GraphProjection.objects.order_by("pk").values_list("pk", flat=True))
     return list(Owner.objects.filter(purging_at=None).order_by("pk").values_list("pk", flat=True))
@@ -175,6 +191,10 @@ def _give_up(owner_id: UUID, turn: Turn, options: dict[str, Any]) -> dict[str, A
     return {}
 
 
+def _moved(owner_id: UUID, turn: Turn, options: dict[str, Any]) -> dict[str, Any]:
+    return {"moved": note_moved(owner_id=owner_id)}
+
+
 def _reaches() -> str:
     if not settings.NEO4J_URI:
         return "not set up"
@@ -189,6 +209,7 @@ def _lines(projections: list[dict[str, Any]]) -> list[str]:
     return [
         f"  {one['owner']}  {one['state']}  {one['waiting']} waiting"
         + (f"  failed {one['failures']} times ({one['error_code']})" if one["failures"] else "")
+        + ("  elsewhere" if one["elsewhere"] else "")
         for one in projections
     ]
 
@@ -197,6 +218,8 @@ def _line(result: dict[str, Any]) -> str:
     owner, rows = result["owner"], counted(result["rows"], "row")
     if "error" in result:
         return f"{owner}: {result['message']} ({result['error']})"
+    if "moved" in result:
+        return f"{owner}: {'its new address is noted' if result['moved'] else 'there was nothing to note'}."
     if "found" in result:
         found = result["found"]
         counts = ", ".join(f"{name} {one['postgres']}/{one['neo4j']}" for name, one in found["counts"].items())

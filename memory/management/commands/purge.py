@@ -21,6 +21,7 @@ from memory.management.public_keys import public_key
 from memory.management.replaying import described
 from memory.models import Purge, PurgeState, PurgeSubject
 from memory.services.actors import Actor
+from memory.services.purge.held import Held, held_up, waits_only_elsewhere
 from memory.services.purge.ledger import check_ledger
 from memory.services.purge.partial_requests import PartialRequest, begin_partial, preview_partial
 from memory.services.purge.receipts import verify_receipt
@@ -32,6 +33,11 @@ from memory.services.purge.runner import run_purge
 ATTENTION: Final = 3
 MOST_LISTED: Final = 50
 LARGEST_RECEIPT: Final = 1024 * 1024
+LEFT_BEHIND: Final = (
+    "what was projected stands where the settings do not lead any more. If it is the same Neo4j under another name, "
+    "run `manage.py graph moved`. Otherwise set the former NEO4J_URI again, or run `manage.py graph forget --all "
+    "--lost` if that Neo4j is gone. Then run `manage.py purge resume` with the id"
+)
 
 
 class Command(BaseCommand):
@@ -208,6 +214,7 @@ def _described(purge: Purge) -> dict[str, Any]:
         "requested_at": purge.requested_at,
         "finished_at": purge.finished_at,
         "error": purge.error_code,
+        "held": [{"store": one.store, "error": one.code} for one in held_up(purge)],
     }
 
 
@@ -215,11 +222,22 @@ def _lines(purge: Purge) -> list[str]:
     state = f"{purge.state} in {purge.stage}" if purge.stage else str(purge.state)
     lines = [f"{purge.pk} {purge.subject}: {state}, asked for at {purge.requested_at:%Y-%m-%d %H:%M}"]
     again = "" if purge.state == PurgeState.FAILED else "; it is tried again"
-    lines += [f"  failed with {purge.error_code}{again}"] if purge.error_code else []
+    held = held_up(purge)
+    lines += [f"  failed with {purge.error_code}{again}"] if purge.error_code and not held else []
+    lines += [line for one in held for line in _held_lines(one)]
+    if held:
+        rest = "is erased, with the root key" if waits_only_elsewhere(purge) else "goes on"
+        lines.append(f"  Everything else {rest}. The receipt is written when that store was looked at, too.")
     lines += [f"  {_sort(name)}: {count}" for name, count in (purge.erased or {}).items()]
     if purge.state == PurgeState.WAITING and not purge.error_code:
         lines.append("  A worker does it; `purge resume` does it here and now.")
     return lines
+
+
+def _held_lines(held: Held) -> list[str]:
+    if held.needs_operator:
+        return [f"  held up by {held.name} ({held.code}): {LEFT_BEHIND}"]
+    return [f"  held up by {held.name} ({held.code}), where nothing can be erased now; it is tried again"]
 
 
 def _sort(name: str) -> str:

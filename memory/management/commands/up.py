@@ -22,7 +22,7 @@ from memory.errors import LociError
 from memory.management import preparation
 from memory.management.database import running_database
 from memory.management.first_steps import make_ready, secrets_of
-from memory.management.ollama_start import ollama_service
+from memory.management.ollama_start import ollama_services
 from memory.services.accounts import FirstOwner
 from runtime.errors import RuntimeFault
 from runtime.instance import only_instance, running_instance
@@ -151,9 +151,7 @@ class Command(BaseCommand):
             services.append(serving.worker_service(host, port))
         if settings.EMBEDDED_DATABASE:
             services.append(serving.database_service())
-        embedding = ollama_service(self._say)
-        if embedding is not None:
-            services.append(embedding)
+        services += ollama_services(self._say)
         ended = threading.Event()
         waiting = threading.Thread(target=self._announce, args=(host, port, ended, with_worker), daemon=True)
         waiting.start()

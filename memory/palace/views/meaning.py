@@ -15,6 +15,7 @@ from memory.models import User
 from memory.palace.access import is_partial, page_of, person_page, safe_next
 from memory.palace.meaning import SEEN_COOKIE, embedder_status, look_at_embedder, moving_status
 from memory.palace.worker_notice import silent_sentence
+from memory.providers.embedder_choices import OLLAMA
 from memory.services.actors import Actor
 from memory.services.catching_up import embed_all, vectors_waiting
 from memory.services.health.heartbeat import worker_is_silent
@@ -22,7 +23,6 @@ from memory.services.model_fetch import ask_for_fetch, cancel_fetch
 from memory.services.spaces.in_use import embedder_in_use
 
 KEPT_SECONDS: Final = 365 * 86_400
-OLLAMA: Final = "ollama"
 
 
 @person_page("POST")

@@ -25,7 +25,7 @@ from memory.services.actors import Actor
 from memory.services.agents import list_agents
 from memory.services.clock import now
 from memory.services.purge.partial_requests import PartialRequest, begin_partial, preview_partial, purge_seen
-from memory.services.purge.receipts import OWNER_STAYS
+from memory.services.purge.receipts import owner_stays
 from memory.services.purge.requests import NewPurge, begin_purge, preview_owner, purge_by_token
 from memory.services.reauthentication import confirm_person
 
@@ -61,7 +61,7 @@ def ask(request: HttpRequest, actor: Actor) -> HttpResponse:
         "what": asked.words,
         "whole": asked.request is None,
         "lines": sorts(counts),
-        "stays": stays_said(map(asdict, OWNER_STAYS)) if asked.request is None else (),
+        "stays": stays_said(map(asdict, owner_stays())) if asked.request is None else (),
         "form": form,
         **surroundings(request, actor),
     }

@@ -22,6 +22,7 @@ from memory.palace.settings_changes import last_changes
 from memory.palace.settings_forms import SettingsForm, refused
 from memory.palace.surroundings import surroundings
 from memory.providers.composition import second_embedder
+from memory.providers.embedder_choices import OLLAMA
 from memory.services.actors import Actor
 from memory.services.agents import list_agents
 from memory.services.clock import now
@@ -148,7 +149,9 @@ def _embedding(request: HttpRequest) -> list[dict[str, str]]:
     model = embedder_in_use()
     space = EmbeddingSpace.objects.filter(state=SpaceState.ACTIVE).first()
     prefix = "EMBEDDING_SECOND" if model is second_embedder() else "EMBEDDING"
-    named = "OLLAMA_BASE_URL" if model.provider == "ollama" else f"{prefix}_BASE_URL"
+    named = f"{prefix}_BASE_URL"
+    if model.provider == OLLAMA and not getattr(installed, named):
+        named = "OLLAMA_BASE_URL"
     address = getattr(installed, named)
     return [
         {"name": _("Provider"), "value": model.provider, "type": f"{prefix}_PROVIDER=local"},

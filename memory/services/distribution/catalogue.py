@@ -184,9 +184,7 @@ def read_catalogue(using: str) -> Catalogue:
     )
     spread: frozenset[str] = frozenset()
     if has_citus:
-        spread = frozenset(
-            name for (name,) in _rows(using, "SELECT logicalrelid::regclass::text FROM pg_dist_partition")
-        )
+        spread = frozenset(name for (name,) in _rows(using, SPREAD))
     return Catalogue(database, found, functions, has_citus, spread)
 
 

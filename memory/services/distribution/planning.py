@@ -14,6 +14,10 @@ DEFAULT_SHARDS: Final = 64
 FEWEST_SHARDS: Final = 1
 # More make every look-up over all owners slower than it is worth; Citus's own limit is far above.
 MOST_SHARDS: Final = 4096
+PROJECTS: Final = (
+    "NEO4J_URI: changes of graphs are noted by triggers that ask tables of the coordinator, so graphs that are spread "
+    "cannot be projected; run `python3 manage.py graph forget --all` and leave NEO4J_URI out"
+)
 # Session settings that every connection to the coordinator needs, each with the reason.
 SETTINGS: Final = {
     "citus.propagate_set_commands": ("local", "the owner of a transaction must be known on the owner's server"),
@@ -71,12 +75,13 @@ class Plan:
         }  # fmt: skip
 
 
-def make_plan(catalogue: Catalogue, *, shards: int = DEFAULT_SHARDS) -> Plan:
+def make_plan(catalogue: Catalogue, *, shards: int = DEFAULT_SHARDS, projects: bool = False) -> Plan:
     """Plan the distribution of a database.
 
     Args:
         catalogue: as `read_catalogue` gives it.
         shards: of each table, 1 to 4096; a power of two several times the number of servers leaves room to grow.
+        projects: whether this installation projects graphs to Neo4j, which keeps it from being spread.
 
     Raises:
         ValueError: `shards` is out of its range.
@@ -88,6 +93,8 @@ def make_plan(catalogue: Catalogue, *, shards: int = DEFAULT_SHARDS) -> Plan:
     problems = [f"{one.table}: {one.why}" for one in placed if one.place == Place.UNPLANNED]
     problems += [f"{step.table}.{step.subject}: {step.why}" for step in prepare if step.by_hand]
     problems += _wall_problems(catalogue, placed)
+    if projects:
+        problems.append(PROJECTS)
     return Plan(
         catalogue.database, shards, catalogue.has_citus, placed, prepare,
         tuple(_spread(catalogue, placed, shards)), tuple(problems),

@@ -6,7 +6,7 @@ Everything here works on a single server too, and the application runs on the re
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Final
 
@@ -17,6 +17,10 @@ from memory.services.distribution.places import Place, column_of, place_of
 APPLICATION: Final = "loci_app"
 # Sorts before the checks of references, which the server calls by names that begin with "RI_".
 BEFORE_CHECKS: Final = "A_forget"
+# Functions of triggers whose work is done without where owners are spread, each with the reason.
+GIVEN_UP: Final[Mapping[str, str]] = {
+    "loci_note_graph_change": "notes what is to be projected to Neo4j on the coordinator; nothing is projected then"
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,6 +52,7 @@ def preparation(catalogue: Catalogue) -> list[Step]:
     steps += [step for table in tables for step in _references(table, places)]
     steps += [step for table in tables if places[table.name] == Place.DISTRIBUTED for step in _keys(table, catalogue)]
     steps += [step for table in tables if places[table.name] == Place.REFERENCE for step in _triggers(table)]
+    steps += _out_of_reach(catalogue, places)
     steps += _functions(catalogue)
     return within_walls(catalogue, steps)
 
@@ -176,6 +181,20 @@ def _triggers(table: Table) -> Iterator[Step]:
             f"REVOKE UPDATE, DELETE, TRUNCATE ON {quoted(table.name)} FROM {APPLICATION}",
         )
         yield Step("trigger", table.name, trigger.name, why, statements)
+
+
+def _out_of_reach(catalogue: Catalogue, places: dict[str, Place]) -> Iterator[Step]:
+    """Drop triggers that would look on an owner's server for tables of the coordinator; an unknown one is a problem."""
+    local = {name for name, place in places.items() if place == Place.LOCAL}
+    asked = {one.name: sorted(local & set(re.findall(r"\w+", one.source))) for one in catalogue.functions}
+    for table in (one for name, one in sorted(catalogue.tables.items()) if places[name] == Place.DISTRIBUTED):
+        for trigger in table.triggers:
+            if trigger.function in GIVEN_UP:
+                drop = f"DROP TRIGGER {quoted(trigger.name)} ON {quoted(table.name)}"
+                yield Step("trigger", table.name, trigger.name, GIVEN_UP[trigger.function], (drop,))
+            elif tables := asked.get(trigger.function):
+                why = f"its function asks {', '.join(tables)} on the coordinator; write it anew by hand"
+                yield Step("trigger", table.name, trigger.name, why, (), by_hand=True)
 
 
 _SETS = re.compile(r"PERFORM set_config\('(?P<name>[\w.]+)', (?P<value>.+?), true\);")

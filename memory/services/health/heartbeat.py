@@ -21,6 +21,17 @@ HEARTBEAT_SQL: Final = """
 """
 
 
+LAST_SIGN_SQL: Final = "SELECT max(stopped) FROM django_q_task WHERE success AND func = ANY(%s)"
+
+
+def worker_reported_lately() -> bool:
+    """Tell whether a worker has reported within the last three minutes; one statement."""
+    with connection.cursor() as cursor:
+        cursor.execute(LAST_SIGN_SQL, [list(SIGNS_OF_LIFE)])
+        last: datetime | None = cursor.fetchone()[0]
+    return last is not None and now() - last <= SILENCE
+
+
 def worker_is_silent() -> bool:
     """Tell whether no worker has reported for three minutes; one statement.
 

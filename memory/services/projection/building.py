@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Final
+from collections.abc import Iterator, Mapping
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any, Final
 from uuid import UUID
 
 from django.db import connection
@@ -17,8 +18,9 @@ from memory.services.projection.rows import Loaded, load_rows, wording
 from memory.services.projection.statements import statements_for
 from memory.services.projection.turn import Turn
 
-PAGE: Final = 2_500
-# What hangs on a node goes with it, so these are smaller than pages of what is written.
+# So small that a slow server writes one within NEO4J_TIMEOUT.
+PAGE: Final = 1_000
+# What hangs on a node goes with it.
 EMPTIED_AT_ONCE: Final = 2_000
 NEVER: Final = UUID(int=0)
 # Entities first: relationships then find both of their ends.
@@ -54,17 +56,19 @@ def build(lease: Lease, projection: GraphProjection, turn: Turn) -> bool:
         _prepare(lease, turn)
         position = {"part": int(GraphPart.ENTITY), "after": str(NEVER)}
         lease.save(position=position)
-    parts = list(TABLES)
-    for part in parts[parts.index(GraphPart(position["part"])) :]:
-        after = UUID(position["after"]) if part == position["part"] else NEVER
-        while True:
-            ids, loaded = _page(lease.owner_id, part, after, projection.text)
-            if not ids:
-                break
-            lease.write(statements_for({part: loaded}, fresh=True), seq=projection.projected_seq)
-            after = ids[-1]
-            lease.save(position={"part": int(part), "after": str(after)})
-            turn.count(len(loaded.rows), GraphPart(part).name.lower())
+    pages = _pages(lease.owner_id, position, projection.text)
+    page = next(pages, None)
+    with ThreadPoolExecutor(1) as beside:
+        while page is not None:
+            part, last, loaded = page
+            seq = lease.seq + 1
+            lease.extend()
+            written = beside.submit(lease.send, statements_for({part: loaded}, fresh=True), seq=seq)
+            # The database is read on while Neo4j writes; what changes there meanwhile was noted.
+            page = next(pages, None)
+            written.result()
+            lease.save(position={"part": int(part), "after": str(last)}, projected_seq=seq)
+            turn.count(len(loaded.rows), part.name.lower())
             if turn.over():
                 return False
     lease.save(state=ProjectionState.FOLLOWING, position={})
@@ -89,6 +93,19 @@ def emptying() -> list[str]:
     """List the statements that empty a projection but for its mark, when each is repeated until it counts nothing."""
     labels = [label for label in LABELS if label != MARK]
     return [cypher.EMPTY_RELATIONS, *(cypher.EMPTY_LABEL.format(label=label) for label in labels)]
+
+
+def _pages(owner_id: UUID, position: Mapping[str, Any], text: str) -> Iterator[tuple[GraphPart, UUID, Loaded]]:
+    """Read all rows from a position on, each page in a transaction of its own; gives part, last id and rows."""
+    parts, reached = list(TABLES), GraphPart(position["part"])
+    for part in parts[parts.index(reached) :]:
+        after = UUID(position["after"]) if part == reached else NEVER
+        while True:
+            ids, loaded = _page(owner_id, part, after, text)
+            if not ids:
+                break
+            after = ids[-1]
+            yield part, after, loaded
 
 
 def _page(owner_id: UUID, part: GraphPart, after: UUID, text: str) -> tuple[list[UUID], Loaded]:

@@ -9,13 +9,14 @@ from uuid import UUID
 
 from django.conf import settings
 
-from memory.errors import ProjectionOff
+from memory.errors import LociError, ProjectionOff
 from memory.graph.projection import cypher
 from memory.graph.projection.shape import LABELS
-from memory.models import GraphProjection, owner_scope
+from memory.models import GraphProjection, ProjectionState, owner_scope
 from memory.providers.composition import neo4j_client
 from memory.services.projection import lease as leases
 from memory.services.projection.building import EMPTIED_AT_ONCE, emptying
+from memory.services.projection.place import refuse_elsewhere
 from memory.services.projection.projecting import TURN_SECONDS, project
 from memory.services.projection.turn import Turn
 from memory.services.purge.registry import Subject, Traces
@@ -32,7 +33,7 @@ def forget(*, owner_id: UUID, turn: Turn) -> int:
     While NEO4J_URI stays set, the workers begin anew.
 
     Raises:
-        ProjectionOff: NEO4J_URI is not set.
+        ProjectionOff: NEO4J_URI is not set, or names another Neo4j than the one in which the projection stands.
         ProjectionBusy: a worker is at it.
         ProjectionUnavailable: Neo4j did not answer usably; it can be repeated.
     """
@@ -41,6 +42,7 @@ def forget(*, owner_id: UUID, turn: Turn) -> int:
         leases.ensure(owner_id, text=settings.NEO4J_TEXT)
     lease = leases.take(owner_id)
     try:
+        refuse_elsewhere(GraphProjection.objects.get(owner_id=owner_id))
         leases.rest(owner_id)
         for statement in (cypher.EMPTY_MARK, *emptying()):
             while count := client.rows(statement, {"owner": str(owner_id), "most": EMPTIED_AT_ONCE})[0]["count"]:
@@ -69,14 +71,14 @@ def settle(*, owner_id: UUID, beat: Callable[[], None]) -> bool:
         Whether there is a projection.
 
     Raises:
-        ProjectionOff: there is one, and NEO4J_URI is not set any more.
+        ProjectionOff: there is one, and NEO4J_URI does not name its Neo4j any more.
         ProjectionBusy: a worker is at it; it may be tried again in a moment.
         ProjectionUnavailable: Neo4j did not answer usably.
     """
-    if not _was_begun(owner_id):
+    projection = _begun(owner_id)
+    if projection is None:
         return False
-    if not settings.NEO4J_URI:
-        raise ProjectionOff(LOST)
+    _refuse_unreachable(projection)
     while not project(owner_id=owner_id, turn=Turn(until=time.monotonic() + TURN_SECONDS)):
         beat()
     return True
@@ -89,7 +91,7 @@ def held(owner_id: UUID) -> int:
 
 
 class Neo4jTarget:
-    """What stands in Neo4j of an owner. A purge is not done while Neo4j cannot be asked.
+    """What stands in Neo4j of an owner. A purge is not done while it cannot be asked, or the settings lead elsewhere.
 
     Neo4j's files and backups keep what was deleted for as long as Neo4j does; nothing here reaches those.
     """
@@ -99,20 +101,27 @@ class Neo4jTarget:
     outside = True
 
     def count(self, subject: Subject) -> int:
-        """Count the nodes."""
-        return held(subject.owner_id) if self._there(subject) else 0
+        """Count the nodes; 0 while Neo4j cannot be asked."""
+        try:
+            return self._count(subject)
+        except LociError:
+            return 0
 
     def erase(self, subject: Subject, most: int) -> int:
         """Delete some nodes with their relations: first the mark, without which no worker writes any more.
 
+        Before Neo4j is asked the projection is put to rest, so that what a purge goes on to erase is not noted for it.
+
         Raises:
             ProjectionBusy: a worker is still writing; it ends by itself, since it finds the owner closed.
-            ProjectionOff: something was projected, and NEO4J_URI is not set any more.
+            ProjectionOff: something was projected, and NEO4J_URI does not name its Neo4j any more.
             ProjectionUnavailable: Neo4j did not answer usably.
         """
+        projection = GraphProjection.objects.filter(owner_id=subject.owner_id)
+        projection.update(state=ProjectionState.RESTING)
         if not self._there(subject):
             return 0
-        if GraphProjection.objects.filter(owner_id=subject.owner_id).exists():
+        if projection.exists():
             # Whoever had it before has written its last: a lease is longer than any write.
             leases.take(subject.owner_id).let_go()
         client, at_once = neo4j_client(), min(most, EMPTIED_AT_ONCE)
@@ -123,18 +132,26 @@ class Neo4jTarget:
         return 0
 
     def remains(self, subject: Subject, traces: Traces) -> int:
-        """Count the nodes that are left."""
-        return self.count(subject)
+        """Count the nodes that are left; raises as `erase` does."""
+        return self._count(subject)
+
+    def _count(self, subject: Subject) -> int:
+        return held(subject.owner_id) if self._there(subject) else 0
 
     def _there(self, subject: Subject) -> bool:
         """Tell whether Neo4j is to be asked; raises ProjectionOff where it holds something and cannot be."""
-        if settings.NEO4J_URI:
-            return True
-        if _was_begun(subject.owner_id):
-            raise ProjectionOff(LOST)
-        return False
+        projection = _begun(subject.owner_id)
+        if projection is not None:
+            _refuse_unreachable(projection)
+        return bool(settings.NEO4J_URI)
 
 
-def _was_begun(owner_id: UUID) -> bool:
-    """Tell whether a worker has ever taken the projection up; before that nothing was written."""
-    return GraphProjection.objects.filter(owner_id=owner_id, fence__gt=0).exists()
+def _begun(owner_id: UUID) -> GraphProjection | None:
+    """Give the projection if a worker has ever taken it up; before that nothing was written."""
+    return GraphProjection.objects.filter(owner_id=owner_id, fence__gt=0).first()
+
+
+def _refuse_unreachable(projection: GraphProjection) -> None:
+    if not settings.NEO4J_URI:
+        raise ProjectionOff(LOST)
+    refuse_elsewhere(projection)

@@ -7,12 +7,15 @@ from typing import Final
 from django.conf import settings
 
 from memory.errors import LociError
+from memory.graph.projection import cypher, shape
+from memory.models import GraphProjection, ProjectionState
 from memory.providers.composition import neo4j_client
 from memory.services.findings import Finding
 from memory.services.projection.standing import Standing, standing
 
 NAME: Final = "neo4j"
 LATE_SECONDS: Final = 300.0
+SCHEMA_REMEDY: Final = "python3 manage.py graph verify"
 REMEDY: Final = "python3 manage.py graph status"
 
 
@@ -33,15 +36,28 @@ def projection_finding() -> Finding:
 
 
 def probed_finding() -> Finding:
-    """Tell the same after asking Neo4j for an answer, within the seconds of a read."""
+    """Tell the same after asking Neo4j for its constraints and indexes, within the seconds of a read."""
     found = projection_finding()
     if not settings.NEO4J_URI:
         return found
     try:
-        neo4j_client().read("RETURN 1 AS one", {})
+        lacking = ", ".join(_lacking())
     except LociError as error:
         return Finding(NAME, "degraded", error.message, "Check NEO4J_URI, NEO4J_USER and NEO4J_PASSWORD.")
+    # They are made with the first projection.
+    if lacking and GraphProjection.objects.filter(state=ProjectionState.FOLLOWING).exists():
+        return Finding(
+            NAME, "degraded", f"Neo4j lacks constraints or indexes of the projection: {lacking}.", SCHEMA_REMEDY
+        )
     return found
+
+
+def _lacking() -> list[str]:
+    """List the constraints and indexes that Neo4j lacks, whatever they are called there."""
+    there = {(row["name"], tuple(row["properties"]), row["once"]) for row in neo4j_client().read(cypher.INDEXES, {})}
+    wanted = [(name, properties, True) for name, properties in shape.ONCE]
+    wanted += [(name, properties, False) for name, properties, _ in shape.INDEXED]
+    return [f"{one[0]}({', '.join(one[1])})" for one in wanted if one not in there]
 
 
 def _owners(number: int) -> str:

@@ -15,6 +15,7 @@ from memory.graph.projection import cypher
 from memory.models import GraphProjection, ProjectionState, owner_scope
 from memory.providers.composition import neo4j_client
 from memory.providers.neo4j_client import MARGIN_SECONDS, Row, Statement
+from memory.services.projection.place import present_place
 
 # Longer than any write can take, so that nobody writes any more when the next worker begins.
 SPARE_SECONDS: Final = 15.0
@@ -51,11 +52,16 @@ class LeaseLost(ProjectionBusy):
 
 @dataclass(slots=True)
 class Lease:
-    """The right to write one owner's projection, with the number and the name by which Neo4j knows who has it."""
+    """The right to write one owner's projection, with the number and the name by which Neo4j knows who has it.
+
+    Attributes:
+        seq: `projected_seq` as PostgreSQL has it; each write that brings something raises it.
+    """
 
     owner_id: UUID
     generation: UUID
     fence: int
+    seq: int
     holder: str = field(default_factory=lambda: str(uuid4()))
 
     def parameters(self, **more: Any) -> dict[str, Any]:
@@ -65,18 +71,26 @@ class Lease:
     def mark(self, statement: str, *, seq: int) -> Statement:
         """Give a statement about the owner's mark."""
         return statement, self.parameters(
-            generation=str(self.generation), fence=self.fence, holder=self.holder, seq=seq
+            generation=str(self.generation), fence=self.fence, holder=self.holder, known=self.seq, seq=seq
         )
 
     def write(self, statements: Sequence[tuple[str, dict[str, Any]]], *, seq: int) -> list[Row]:
         """Write to Neo4j in one transaction, outside of one of PostgreSQL; gives the rows of the last statement.
 
+        Args:
+            statements: with their parameters, in order.
+            seq: what `projected_seq` is raised to there; the caller saves it here afterwards.
+
         Raises:
             LeaseLost: another worker has taken over.
-            GuardRefused: Neo4j holds another generation, or none.
+            GuardRefused: Neo4j holds another generation, none, or this one as it was at another time.
             ProjectionUnavailable: Neo4j did not answer usably.
         """
         self.extend()
+        return self.send(statements, seq=seq)
+
+    def send(self, statements: Sequence[tuple[str, dict[str, Any]]], *, seq: int) -> list[Row]:
+        """Write as `write` does without extending the lease, which the caller has done just now; asks no database."""
         ready = [(text, self.parameters(**values)) for text, values in statements]
         return neo4j_client().write(ready, guard=self.mark(cypher.GUARD, seq=seq))
 
@@ -88,6 +102,7 @@ class Lease:
         """Change the projection's row, in the caller's transaction or none; raises LeaseLost."""
         if not GraphProjection.objects.filter(owner_id=self.owner_id, fence=self.fence).update(**changes):
             raise LeaseLost
+        self.seq = changes.get("projected_seq", self.seq)
 
     def let_go(self) -> None:
         """Give the lease back; without effect when another worker has it."""
@@ -113,7 +128,7 @@ def take(owner_id: UUID) -> Lease:
     if row is None:
         raise ProjectionBusy
     projection = GraphProjection.objects.get(owner_id=owner_id)
-    return Lease(owner_id, projection.generation, row[0])
+    return Lease(owner_id, projection.generation, row[0], projection.projected_seq)
 
 
 def ensure(owner_id: UUID, *, text: str) -> None:
@@ -143,7 +158,9 @@ def begin(lease: Lease, *, text: str) -> None:
             state=ProjectionState.BUILDING,
             generation=generation,
             text=text,
+            place=present_place(),
             position={},
+            projected_seq=0,
             waiting=0,
             behind_since=None,
         )

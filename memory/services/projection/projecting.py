@@ -16,7 +16,7 @@ from uuid import UUID
 from django.conf import settings
 from django.db import OperationalError, connection
 
-from memory.errors import ProjectionBusy, ProjectionOff, ProjectionUnavailable
+from memory.errors import LociError, ProjectionBusy, ProjectionElsewhere, ProjectionOff, ProjectionUnavailable
 from memory.models import GraphPart, GraphProjection, ProjectionState, owner_scope
 from memory.providers.composition import neo4j_client
 from memory.providers.neo4j_client import GuardRefused
@@ -24,6 +24,7 @@ from memory.services.clock import now
 from memory.services.projection import lease as leases
 from memory.services.projection.building import build
 from memory.services.projection.lease import Lease
+from memory.services.projection.place import present_place, refuse_elsewhere
 from memory.services.projection.rows import Loaded, load_rows, wording
 from memory.services.projection.statements import statements_for
 from memory.services.projection.turn import Turn
@@ -80,7 +81,7 @@ def project_owner(*, owner_id: UUID, at: datetime) -> tuple[int, datetime | None
         # Somebody has changed the graph for a long while.
         logger.info("the projection of owner %s waits: %s", owner_id, type(error).__name__)
         return turn.done, at + BUSY_PAUSE
-    except ProjectionUnavailable as error:
+    except (ProjectionUnavailable, ProjectionElsewhere) as error:
         logger.warning("the projection of owner %s waits: %s", owner_id, error.machine_code)
         return turn.done, _note_failure(owner_id, error, at)
     return turn.done, None if finished else at
@@ -98,7 +99,7 @@ def project(*, owner_id: UUID, turn: Turn, anew: bool = False) -> bool:
         Whether nothing waits any more.
 
     Raises:
-        ProjectionOff: NEO4J_URI is not set.
+        ProjectionOff: NEO4J_URI is not set, or names another Neo4j than the one in which the projection stands.
         ProjectionBusy: another worker is at it, or has taken it over.
         ProjectionUnavailable: Neo4j did not answer usably; what was done stays done.
         OwnerPurging: the owner is being erased.
@@ -125,6 +126,7 @@ def project(*, owner_id: UUID, turn: Turn, anew: bool = False) -> bool:
 
 def _advance(lease: Lease, turn: Turn, *, anew: bool) -> bool:
     projection = GraphProjection.objects.get(owner_id=lease.owner_id)
+    refuse_elsewhere(projection)
     if anew or projection.state == ProjectionState.RESTING or projection.text != settings.NEO4J_TEXT:
         # Nothing is noted for a server that is not there.
         neo4j_client().rows("RETURN 1 AS one", {})
@@ -137,11 +139,12 @@ def _advance(lease: Lease, turn: Turn, *, anew: bool) -> bool:
 
 def _follow(lease: Lease, projection: GraphProjection, turn: Turn) -> bool:
     """Project what waits, batch by batch."""
-    seq = projection.projected_seq
     while True:
         changes, loaded = _waiting(lease.owner_id, projection.text)
+        seq = lease.seq
         if changes:
-            seq = max(seq, *changes)
+            # Raised even by changes with lower numbers, which were committed later: readers go by it.
+            seq = max(seq + 1, *changes)
             lease.write(statements_for(loaded), seq=seq)
         elif not turn.done:
             # A mark that is gone is noticed even where nothing changes.
@@ -150,6 +153,7 @@ def _follow(lease: Lease, projection: GraphProjection, turn: Turn) -> bool:
             cursor.execute(DONE, {"owner": lease.owner_id, "seqs": changes})
             waiting, since = _still(lease.owner_id, most=MOST_WAITING)
             lease.save(
+                place=present_place(),
                 projected_seq=seq,
                 projected_at=now(),
                 waiting=waiting,
@@ -186,7 +190,7 @@ def _still(owner_id: UUID, *, most: int) -> tuple[int, datetime | None]:
         return int(count), since
 
 
-def _note_failure(owner_id: UUID, error: ProjectionUnavailable, at: datetime) -> datetime:
+def _note_failure(owner_id: UUID, error: LociError, at: datetime) -> datetime:
     """Note why it has failed, and give when to try again; lets go where too much waits."""
     with owner_scope(owner_id):
         waiting, since = _still(owner_id, most=MOST_WAITING)

@@ -12,6 +12,7 @@ from django.db import connection
 from memory.models import DueWork, GraphProjection, ProjectionState, current_owner
 from memory.services.clock import now
 from memory.services.projection.lease import rest
+from memory.services.projection.marks import unlike_their_marks
 
 # Changes that wait go in the transaction that raises `projected_seq`: where none waits and the number is that of the
 # mark, nothing that was missing when the mark was read has been projected since.
@@ -25,7 +26,8 @@ CALL: Final = """
     INSERT INTO memory_duework (owner_id, job, due_at)
     SELECT o.id, %(job)s, %(now)s FROM memory_owner o LEFT JOIN memory_graphprojection p ON p.owner_id = o.id
     WHERE o.purging_at IS NULL
-      AND (p.owner_id IS NULL OR p.state <> 'following' OR p.text <> %(text)s OR p.behind_since IS NOT NULL)
+      AND (p.owner_id IS NULL OR p.state <> 'following' OR p.text <> %(text)s OR p.behind_since IS NOT NULL
+           OR p.owner_id = ANY(%(unlike)s::uuid[]))
     ON CONFLICT (owner_id, job) DO NOTHING
 """
 ALL: Final = """
@@ -113,14 +115,18 @@ def described(projection: GraphProjection) -> dict[str, Any]:
 
 
 def call_for_projection() -> int:
-    """Call for work where a projection is missing, unfinished or behind; gives the number of owners.
+    """Call for work where a projection is missing, unfinished or behind, or Neo4j does not hold it as it was made.
 
-    Where the graph is not projected any more, nothing more is noted for it.
+    Where the graph is not projected any more, nothing more is noted for it. Neo4j being away stops nothing.
+
+    Returns:
+        The number of owners.
     """
     if not settings.NEO4J_URI:
         return _rest_all()
+    unlike = list(unlike_their_marks())
     with connection.cursor() as cursor:
-        cursor.execute(CALL, {"job": DueWork.PROJECT, "now": now(), "text": settings.NEO4J_TEXT})
+        cursor.execute(CALL, {"job": DueWork.PROJECT, "now": now(), "text": settings.NEO4J_TEXT, "unlike": unlike})
         return int(cursor.rowcount)
 
 

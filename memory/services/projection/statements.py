@@ -34,8 +34,10 @@ def statements_for(loaded: Mapping[GraphPart, Loaded], *, fresh: bool = False) -
     made: list[tuple[str, dict[str, Any]]] = []
     for part, statements in WRITES.items():
         if part in loaded and loaded[part].rows:
-            chosen = [statement for statement in statements if not fresh or statement not in cypher.TIDYING]
-            made += [(statement, {"rows": loaded[part].rows}) for statement in chosen]
+            made.append((statements[0], {"rows": loaded[part].rows}))
+            hanging = [{name: row[name] for name in row if name != "properties"} for row in loaded[part].rows]
+            chosen = [one for one in statements[1:] if not fresh or one not in cypher.TIDYING]
+            made += [(statement, {"rows": hanging}) for statement in chosen]
     for part, statements in DELETES.items():
         if part in loaded and loaded[part].gone:
             made += [(statement, {"ids": loaded[part].gone}) for statement in statements]

@@ -17,9 +17,19 @@ from django.db import connection
 
 from memory.errors import ProjectionUnavailable
 from memory.graph.projection import cypher
-from memory.graph.projection.shape import CAUSE, CAUSED_BY, ENTITY, ENTITY_NAME, EVENT, PARTICIPATED_IN, RELATES_TO
+from memory.graph.projection.shape import (
+    CAUSE,
+    CAUSED_BY,
+    ENTITY,
+    ENTITY_NAME,
+    EVENT,
+    PARTICIPATED_IN,
+    RELATES_TO,
+    SCHEMA,
+)
 from memory.models import GraphPart, GraphProjection, ProjectionState, current_owner, owner_scope
 from memory.providers.composition import neo4j_client
+from memory.services.projection.place import refuse_elsewhere
 from memory.services.projection.projecting import project
 from memory.services.projection.rows import Row, load_rows, wording
 from memory.services.projection.turn import Turn
@@ -114,6 +124,8 @@ class Verified:
 def verify(*, owner_id: UUID, repair: bool = True, sample: int = SAMPLE, turn: Turn | None = None) -> Verified:
     """Compare an owner's projection with the rows, after what waits was projected, and put right what differs.
 
+    Constraints and indexes that Neo4j lacks are made again, too.
+
     Args:
         owner_id: whose.
         repair: whether to put right what differs.
@@ -121,13 +133,14 @@ def verify(*, owner_id: UUID, repair: bool = True, sample: int = SAMPLE, turn: T
         turn: counts what is written, and tells of progress.
 
     Raises:
-        ProjectionOff: NEO4J_URI is not set.
+        ProjectionOff: NEO4J_URI is not set, or names another Neo4j than the one in which the projection stands.
         ProjectionBusy: a worker is at it.
         ProjectionUnavailable: Neo4j did not answer usably, or there is no projection that could be compared.
         KeysUnavailable: the owner's keys cannot be used.
     """
     work = turn or Turn()
     if repair:
+        neo4j_client().change_schema(SCHEMA)
         project(owner_id=owner_id, turn=work)
     else:
         _refuse_unmade(owner_id)
@@ -158,12 +171,13 @@ def compare(*, owner_id: UUID, sample: int = SAMPLE) -> Comparison:
 
 
 def _refuse_unmade(owner_id: UUID) -> None:
-    made = GraphProjection.objects.filter(owner_id=owner_id, state=ProjectionState.FOLLOWING)
-    if not made.exists():
+    made = GraphProjection.objects.filter(owner_id=owner_id, state=ProjectionState.FOLLOWING).first()
+    if made is None:
         raise ProjectionUnavailable(
             "There is no projection of this owner that could be compared. Make it: `manage.py graph project`.",
             code="projection.unmade",
         )
+    refuse_elsewhere(made)
 
 
 def _compare_ids(owner_id: UUID, part: GraphPart, compared: Comparison) -> None:

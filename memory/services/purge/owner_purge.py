@@ -1,5 +1,7 @@
 """The purge of a whole owner, stage by stage. Each stage can be repeated, and each step commits with its count.
 
+A store elsewhere that cannot be looked at holds up the end only: rows and keys go without it.
+
 The owner's row goes last: every owned table refers to it, so the database itself refuses while a row is left, and
 refuses rows that come later. What is found then is erased in another round.
 """
@@ -15,14 +17,16 @@ from uuid import UUID
 from django.db import IntegrityError, connection, transaction
 
 from memory.errors import Conflict
-from memory.models import PurgeState, owner_scope
+from memory.models import AgentKey, Purge, PurgeState, owner_scope
 from memory.services.clock import now
 from memory.services.open_transactions import database_clock, have_ended
 from memory.services.purge.caches import forget_owner
+from memory.services.purge.emptying import empty, empty_or_hold, look_elsewhere
+from memory.services.purge.held import LAST_STAGE, held_codes, spared
 from memory.services.purge.ledger import REPLAY, note_owner
-from memory.services.purge.progress import counts, kept
-from memory.services.purge.receipts import NEO4J, OWNER_STAYS, issue
-from memory.services.purge.registry import Phase, PurgeTarget, Subject, Traces, targets
+from memory.services.purge.progress import counts, ids, kept
+from memory.services.purge.receipts import NEO4J, NEO4J_LOST, Stay, issue, owner_stays
+from memory.services.purge.registry import Phase, Subject, Traces, targets
 from memory.services.purge.reindexing import Rebuilding, reindex_vectors
 from memory.services.purge.samples import Search, count_samples, search_others, take_samples, traces_of
 from memory.services.purge.verification import Look, look_through
@@ -50,6 +54,7 @@ def purge_owner(work: Work) -> None:
         LeaseLost: another worker has taken it over.
         RowsLeft: something was left after several rounds.
         KeysUnavailable: the key vault or the ledger of purges cannot be used.
+        LociError: everything is erased but for a store elsewhere, which has given this error.
     """
     stages: Mapping[str, Callable[[Work], None]] = {
         "ledger": _note,
@@ -59,20 +64,23 @@ def purge_owner(work: Work) -> None:
         "reindex": _reindex,
         "keys": _destroy_keys,
         "verify": _verify,
+        LAST_STAGE: lambda work: look_elsewhere(work, subject_of(work)),
     }
     names = list(stages)
     at = names.index(work.purge.stage) if work.purge.stage in stages else 0
     if at:
         # Whatever the row says about how far it is: nothing is erased that the ledger does not name.
         _note(work)
+    # Nothing signs the row: a purge is closed only by the turn that has looked at everything itself.
+    work.position.pop("whole", None)
     for _ in range(MOST_ROUNDS):
         for name in names[at:]:
             work.enter(name)
             stages[name](work)
-        if not work.position["left"] and _close(work):
+        if work.position.get("whole") and not work.position["left"] and _close(work):
             return
         at = names.index("erase")
-    raise RowsLeft(left=work.position["left"])
+    raise RowsLeft(left=work.position.get("left"))
 
 
 def subject_of(work: Work) -> Subject:
@@ -81,7 +89,8 @@ def subject_of(work: Work) -> Subject:
     if purge.of_owner is None:
         raise RowsLeft("This purge names no owner any more.")
     user = purge.target.get("user")
-    return Subject(purge.of_owner, purge.pseudonym, purge.pk, UUID(user) if user is not None else None)
+    login = UUID(user) if user is not None else None
+    return Subject(purge.of_owner, purge.pseudonym, purge.pk, login, ids((purge.samples or {}).get("agent_keys")))
 
 
 def _note(work: Work) -> None:
@@ -109,6 +118,7 @@ def _collect(work: Work) -> None:
         known = {target.name: target.count(subject) for target in targets(Phase.KEYS)}
         with owner_scope(subject.owner_id, purging=True):
             samples = take_samples(subject.owner_id)
+            samples["agent_keys"] = [str(one) for one in AgentKey.objects.order_by("pk").values_list("pk", flat=True)]
             expected = work.purge.expected or _counted(subject)
             work.position["keys"] = known
             work.save(samples=samples, expected=expected)
@@ -124,35 +134,11 @@ def _erase(work: Work) -> None:
     """Erase target after target, in steps; what was looked at before does not count any more."""
     for name in ("look", "search"):
         work.position.pop(name, None)
+    work.position["held"] = {}
     subject = subject_of(work)
     for target in targets(*ERASED):
-        _empty(work, subject, target)
-
-
-def _empty(work: Work, subject: Subject, target: PurgeTarget) -> None:
-    while True:
-        if target.outside:
-            count = target.erase(subject, work.most)
-            _count(work, target, count)
-        else:
-            with owner_scope(subject.owner_id, purging=True), connection.cursor() as cursor:
-                # The database looks for children of each row: with a plan of its own for each, it would plan for
-                # longer than it looks. And a table that was just emptied is no table to be read from its beginning.
-                cursor.execute("SET LOCAL plan_cache_mode = force_generic_plan")
-                cursor.execute("SET LOCAL enable_seqscan = off")
-                count = target.erase(subject, work.most)
-                _count(work, target, count)
-        work.stepped(f"erase.{target.name}", progress=count > 0)
-        if not count:
-            return
-
-
-def _count(work: Work, target: PurgeTarget, count: int) -> None:
-    """Keep count, in the transaction that erases, so that an interruption loses none and counts none twice."""
-    erased = counts(work.purge.erased)
-    if count:
-        erased[target.name] = erased.get(target.name, 0) + count
-    work.save(erased=erased)
+        if target.name not in spared(work.position["held"]):
+            empty_or_hold(work, subject, target)
 
 
 def _reindex(work: Work) -> None:
@@ -176,12 +162,13 @@ def _destroy_keys(work: Work) -> None:
     """Destroy the root key: what copies there are of the owner's texts do not open any more."""
     subject = subject_of(work)
     for target in targets(Phase.KEYS):
-        _empty(work, subject, target)
+        empty(work, subject, target)
 
 
 def _verify(work: Work) -> None:
     """Look for what is left, by ids, by stored values and by vectors; goes on where it was interrupted."""
     subject, traces = subject_of(work), traces_of(work.purge.samples)
+    held = held_codes(work.position)
     look = kept(Look, work.position.get("look"))
 
     def looked() -> None:
@@ -190,7 +177,7 @@ def _verify(work: Work) -> None:
         work.rest()
 
     with work.lease.beating():
-        look_through(subject, traces, look=look, tell=looked)
+        look_through(subject, traces, look=look, tell=looked, without=spared(held))
     work.stepped("verify.tables", progress=False)
     search = kept(Search, work.position.get("search"))
 
@@ -203,6 +190,7 @@ def _verify(work: Work) -> None:
         search_others(subject.owner_id, traces, search=search, seconds=SEARCH_SECONDS, tell=searched)
     look.note("samples in rows of others", search.found)
     work.position["left"] = look.left
+    work.position["whole"] = not held
     work.position["looked_at"] = {
         "tables_by_owner": look.tables,
         "tables_read_row_by_row": look.read_whole,
@@ -241,7 +229,7 @@ def _close(work: Work) -> bool:
                 left={},
                 looked_at=work.position["looked_at"],
                 keys=keys,
-                stays=(*OWNER_STAYS, *((NEO4J,) if purge.erased.get("neo4j") else ())),
+                stays=_stays(purge),
                 at=moment,
             )
             work.position = {}
@@ -251,6 +239,13 @@ def _close(work: Work) -> bool:
         work.stepped("close.late", progress=False)
         return False
     return True
+
+
+def _stays(purge: Purge) -> tuple[Stay, ...]:
+    """Say what stays; also where the operator has given up a Neo4j, whose row went without this purge then."""
+    if purge.expected.get("graph_projections") and not purge.erased.get("graph_projections"):
+        return (*owner_stays(), NEO4J_LOST)
+    return (*owner_stays(), *((NEO4J,) if purge.erased.get("neo4j") else ()))
 
 
 def _closed(receipt: dict[str, Any]) -> dict[str, Any]:

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import fields
 from typing import Any, TypeVar
+from uuid import UUID
 
 Kept = TypeVar("Kept")
 
@@ -35,6 +36,20 @@ def counts(value: Any, *, known: Iterable[str] | None = None) -> dict[str, int]:
     if not isinstance(value, Mapping):
         return {}
     return {str(name): count for name, count in value.items() if _is_count(count) and (names is None or name in names)}
+
+
+def ids(value: Any) -> tuple[UUID, ...]:
+    """Read a list of ids, without what is none."""
+    if not isinstance(value, list):
+        return ()
+    return tuple(found for one in value if isinstance(one, str) and (found := _id(one)) is not None)
+
+
+def _id(text: str) -> UUID | None:
+    try:
+        return UUID(text)
+    except ValueError:
+        return None
 
 
 def _alike(value: Any, default: Any) -> bool:

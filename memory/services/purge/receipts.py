@@ -10,6 +10,8 @@ from dataclasses import asdict, dataclass
 from datetime import datetime
 from typing import Any, Final
 
+from django.conf import settings
+
 from memory.crypto.signing import canonical, fingerprint, is_signed, signer
 from memory.errors import InvalidInput
 from memory.models import Purge, PurgeSubject
@@ -70,12 +72,36 @@ NEO4J: Final = Stay(
     "Until Neo4j writes over it and the operator's retention of its logs and backups has run out.",
     "Neo4j's files are not under the owner's keys. Nothing of the owner is found there any more.",
 )
+NEO4J_LOST: Final = Stay(
+    "What stood of the graph in a Neo4j that the operator has given up as gone, with its logs and backups; in clear as "
+    "far as NEO4J_TEXT let it leave.",
+    "Until whatever is left of that Neo4j is deleted.",
+    "Loci was told that it is gone, and could not look there.",
+)
 LOGIN_COUNTS: Final = Stay(
     "Counts of failed logins in the memory of the web process, under a hash of name and address.",
     "15 minutes.",
     "They keep attackers out, and run out by themselves.",
 )
-OWNER_STAYS: Final = (AUDIT, LEDGER, DATABASE_BACKUPS, VAULT_BACKUPS, FREED_PAGES, PROVIDERS, LOGIN_COUNTS)
+LOGIN_COUNTS_IN_REDIS: Final = Stay(
+    "Counts of failed logins in Redis, and in the memory of the web processes while Redis is away, under a hash of "
+    "name and address.",
+    "15 minutes.",
+    "They keep attackers out, and run out by themselves.",
+)
+REDIS_FILES: Final = Stay(
+    "What stood in Redis, in its append-only file and its snapshots, where it writes any, and in backups of these: "
+    "counts under codes, and calls of workers; no text and no name.",
+    "Until Redis has rewritten its file and taken its next snapshot, and the operator's retention of backups has run "
+    "out.",
+    "Redis deletes keys without changing what it has written before. Nothing of the owner is found there any more.",
+)
+ALWAYS: Final = (AUDIT, LEDGER, DATABASE_BACKUPS, VAULT_BACKUPS, FREED_PAGES, PROVIDERS)
+
+
+def owner_stays() -> tuple[Stay, ...]:
+    """Say what every purge of a whole owner leaves here."""
+    return (*ALWAYS, *((LOGIN_COUNTS_IN_REDIS, REDIS_FILES) if settings.REDIS else (LOGIN_COUNTS,)))
 
 
 def issue(

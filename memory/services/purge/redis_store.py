@@ -22,7 +22,7 @@ from memory.services.purge.registry import Subject, Traces
 
 
 class RedisTarget:
-    """Redis. While it does not answer, a purge waits: what cannot be looked at is not erased."""
+    """Redis. While it does not answer, a purge is not done: what cannot be looked at is not erased."""
 
     name: Final = "redis"
     tables: Sequence[str] = ()
@@ -52,7 +52,7 @@ class RedisTarget:
 
 def _keys(subject: Subject) -> list[str]:
     with owner_scope(subject.owner_id, purging=True):
-        key_ids = list(AgentKey.objects.values_list("pk", flat=True))
+        key_ids = {*AgentKey.objects.values_list("pk", flat=True), *subject.key_ids}
     callers = [caller_of(subject.owner_id, None), *(caller_of(subject.owner_id, key_id) for key_id in key_ids)]
     rates = cast("dict[str, str]", settings.REST_FRAMEWORK["DEFAULT_THROTTLE_RATES"])
     return [window_key(caller, rate) for caller in callers for rate in rates]

@@ -11,12 +11,16 @@ from uuid import UUID
 
 @dataclass(frozen=True, slots=True)
 class Subject:
-    """Whose everything is erased: the owner, the login that is joined to it, and the purge itself."""
+    """Whose everything is erased: the owner, the login that is joined to it, and the purge itself.
+
+    `key_ids` are of agents' keys whose rows may be gone already; stores elsewhere name something after them.
+    """
 
     owner_id: UUID
     pseudonym: UUID
     purge_id: UUID | None = None
     user_id: UUID | None = None
+    key_ids: Sequence[UUID] = ()
 
     @property
     def ids(self) -> tuple[UUID, ...]:
@@ -99,6 +103,9 @@ EXEMPT: Final[Mapping[str, str]] = {
     "django_migrations": "names migrations",
     "django_q_schedule": "names jobs that run again and again, without arguments",
 }
+
+# Targets whose rows are needed to erase another one: while that one is held up, they stay.
+NEEDED_BY: Final[Mapping[str, str]] = {"graph_projections": "neo4j"}
 
 _targets: dict[str, tuple[Phase, PurgeTarget]] = {}
 _announced: list[Callable[[], None]] = []

@@ -55,11 +55,11 @@ MISSING: Final = """
       )
     ORDER BY m.id LIMIT %(most)s
 """
-# Whoever is being erased is passed over: the purge has locked the row.
+# Whoever is being erased is passed over: the purge has locked the row, and a reference to it would wait.
 CALL_ALL: Final = """
     INSERT INTO memory_duework (owner_id, job, due_at)
     SELECT o.id, %(job)s, %(now)s FROM (
-        SELECT id FROM memory_owner WHERE purging_at IS NULL ORDER BY id FOR KEY SHARE SKIP LOCKED
+        SELECT id FROM memory_owner WHERE purging_at IS NULL ORDER BY id {unlocked}
     ) o
     ON CONFLICT (owner_id, job) DO UPDATE SET due_at = LEAST(memory_duework.due_at, excluded.due_at)
 """
@@ -187,8 +187,10 @@ def _resume(space: EmbeddingSpace) -> bool:
 
 def call_for_all() -> None:
     """Have the workers look at every owner: what is missing in the space in use, and in the one beside it."""
+    # Of several servers no rows can be locked together; there is no reference to wait for either.
+    unlocked = "" if settings.DATABASE_DISTRIBUTED else "FOR KEY SHARE SKIP LOCKED"
     with connection.cursor() as cursor:
-        cursor.execute(CALL_ALL, {"job": DueWork.SPACES, "now": now()})
+        cursor.execute(CALL_ALL.format(unlocked=unlocked), {"job": DueWork.SPACES, "now": now()})
 
 
 def _texts(memory_ids: Sequence[UUID]) -> tuple[list[Memory], list[str]]:

@@ -62,6 +62,9 @@ CREATE: Final = """
 """
 
 
+MAY_CHANGE: Final = "SELECT pg_has_role(relowner, 'USAGE') FROM pg_class WHERE oid = %(table)s::regclass"
+
+
 @dataclass(frozen=True, slots=True)
 class Indexes:
     """The indexes of a space over all partitions: how many, their size in bytes, and whether all can be used."""
@@ -69,6 +72,18 @@ class Indexes:
     count: int
     size: int
     valid: bool
+
+
+def require_owning_role() -> None:
+    """See that indexes can be made and removed here, before anything else is done; one statement.
+
+    Raises:
+        Conflict: `space.no_privilege`, the role of the schema connection may not.
+    """
+    with _connection() as cursor:
+        cursor.execute(MAY_CHANGE, {"table": MemoryVector._meta.db_table})
+        if not cursor.fetchone()[0]:
+            raise _no_privilege()
 
 
 def indexes_of(space_id: int) -> Indexes:
@@ -166,9 +181,13 @@ def _connection() -> Iterator[Any]:
             yield cursor
     except DatabaseError as error:
         if isinstance(error.__cause__, InsufficientPrivilege):
-            raise Conflict(
-                "The role of the schema connection does not own the tables, so it makes no indexes. Set "
-                "DATABASE_SCHEMA_URL to the role that migrates.",
-                code="space.no_privilege",
-            ) from error
+            raise _no_privilege() from error
         raise
+
+
+def _no_privilege() -> Conflict:
+    return Conflict(
+        "The role of the schema connection does not own the tables, so it makes no indexes. Set "
+        "DATABASE_SCHEMA_URL to the role that migrates.",
+        code="space.no_privilege",
+    )

@@ -20,7 +20,7 @@ from memory.services.clock import now
 from memory.services.spaces.emptying import Tell, empty_space, owners_in_turn
 from memory.services.spaces.filling import PROBE, call_for_all, fill_spaces
 from memory.services.spaces.in_use import BESIDE, configured, model_of, space_beside
-from memory.services.spaces.indexes import WIDEST, indexes_of, make_indexes
+from memory.services.spaces.indexes import WIDEST, indexes_of, make_indexes, require_owning_role
 from memory.services.spaces.progress import note_progress
 
 ATTEMPTS: Final = 5
@@ -45,10 +45,11 @@ def open_space(*, tell: Tell) -> EmbeddingSpace:
     From then on what is stored gets a vector in both. Repeating it makes what an interruption has left undone.
 
     Raises:
-        Conflict: `space.none_in_use`, `space.not_configured`, `space.beside` (another one stands beside the one in
-            use), `space.too_wide`, `space.no_privilege`.
+        Conflict: `space.no_privilege`, said before anything is looked at; `space.none_in_use`, `space.not_configured`,
+            `space.beside` (another one stands beside the one in use), `space.too_wide`.
         EmbedderUnavailable: the embedder does not answer.
     """
+    require_owning_role()
     active = _active()
     model = _other_model(active)
     dimension = model.embed([PROBE]).shape[1]
@@ -111,9 +112,11 @@ def retire_space(*, space_id: int | None = None, tell: Tell) -> EmbeddingSpace:
         tell: hears of progress.
 
     Raises:
-        Conflict: `space.none_beside`; `space.in_use`, it is the one in use; `space.no_privilege`, `space.busy`.
+        Conflict: `space.no_privilege`, said before anything is looked at; `space.none_beside`; `space.in_use`, it is
+            the one in use; `space.busy`.
         NotFound: `space.unknown`.
     """
+    require_owning_role()
     space = _beside() if space_id is None else EmbeddingSpace.objects.filter(pk=space_id).first()
     if space is None:
         raise NotFound("There is no such embedding space.", code="space.unknown")

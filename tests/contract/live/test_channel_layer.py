@@ -19,8 +19,9 @@ from channels.layers import InMemoryChannelLayer
 from django.db import connections, transaction
 
 from memory.live import layer as layer_module
-from memory.live.layer import AGAIN, NotifyLayer
-from memory.live.notices import WIRE, written
+from memory.live import notify_layer
+from memory.live.notices import AGAIN, WIRE, written
+from memory.live.notify_layer import NotifyLayer
 from memory.live.redis_layer import RedisLayer
 from runtime.postgres.cluster import Cluster
 from tests.live_server import own_server
@@ -385,7 +386,7 @@ class TestOurs:
 @pytest.fixture
 def told_there(own_server: Cluster, monkeypatch: pytest.MonkeyPatch) -> Cluster:
     """Have notices sent to the server of the test's own too."""
-    monkeypatch.setattr(layer_module, "notify_once", lambda payload: tell_there(own_server, payload))
+    monkeypatch.setattr(notify_layer, "notify_once", lambda payload: tell_there(own_server, payload))
     return own_server
 
 

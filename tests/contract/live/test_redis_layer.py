@@ -13,8 +13,7 @@ from pytest_django import Settings
 from memory.errors import RedisUnavailable
 from memory.live import layer as layer_module
 from memory.live import publishing
-from memory.live.layer import AGAIN
-from memory.live.notices import announce, group_of, written
+from memory.live.notices import AGAIN, announce, group_of, written
 from memory.live.publishing import opened, publish, sealed, wire
 from memory.live.redis_layer import RedisLayer
 from memory.redis.connection import connection, forget_connection

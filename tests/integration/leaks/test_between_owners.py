@@ -104,6 +104,7 @@ CALLS: dict[tuple[str, str], list[str]] = {
     ("consolidation", "enable"): [],
     ("consolidation", "disable"): [],
     ("graph", "forget"): [],
+    ("graph", "moved"): [],
     ("graph", "project"): [],
     ("graph", "rebuild"): [],
     ("graph", "status"): [],

@@ -14,7 +14,7 @@ from django.test import Client
 from django.utils import timezone
 
 from memory.live import consumer
-from memory.live.layer import NotifyLayer
+from memory.live.notify_layer import NotifyLayer
 from memory.live.sockets import open_sockets
 from memory.models import AgentKey, Owner, User, owner_scope
 from memory.ports.live import announce_change

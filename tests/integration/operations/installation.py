@@ -6,7 +6,6 @@ import json
 import os
 import re
 import signal
-import socket
 import subprocess
 import sys
 import time
@@ -20,18 +19,12 @@ import psutil
 
 from runtime.postgres.cluster import Cluster
 from tests.environment import PROJECT
+from tests.ports import reserved_port
 
 # An end to waiting, not a measurement: the machine may be slow and busy.
 PATIENCE = 150.0
 POLL = 0.1
 KEPT = ("PATH", "LANG", "LC_ALL", "LD_LIBRARY_PATH", "TMPDIR")
-
-
-def free_port() -> int:
-    """Give a port of this machine that nobody uses now."""
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return int(probe.getsockname()[1])
 
 
 class Installation:
@@ -41,7 +34,7 @@ class Installation:
         self.home = home
         self.user = user
         self.python = python
-        self.port = free_port()
+        self.port = reserved_port()
         self.log = home / "up.log"
         self.process: subprocess.Popen[bytes] | None = None
         self.environment = {

@@ -19,7 +19,8 @@ import pytest
 
 from memory.management.upgrades.line import REVISION
 from tests.environment import PROJECT
-from tests.integration.operations.installation import PATIENCE, Installation, free_port
+from tests.integration.operations.installation import PATIENCE, Installation
+from tests.ports import reserved_port
 
 LEFT_OUT = shutil.ignore_patterns(".*", "__pycache__", "tests", "docs", "node_modules")
 # What a migration may do that lets the last release go on, in one: it has a table, a column, a check and an index.
@@ -90,7 +91,7 @@ def started(
 @contextmanager
 def web_process(tree: Path, installation: Installation, log: Path) -> Iterator[str]:
     """Run one more web process of a release on an installation; gives its address."""
-    port = free_port()
+    port = reserved_port()
     command = [sys.executable, "-m", "uvicorn", "config.asgi:application", "--host", "127.0.0.1", "--port", str(port)]
     command += ["--lifespan", "on", "--no-access-log", "--log-level", "warning", "--ws", "websockets-sansio"]
     environment = {**installation.environment, "LOCI_DB_POOL": "true", "LOCI_PORT": str(port)}

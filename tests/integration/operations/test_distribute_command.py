@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 from django.core.management import CommandError, call_command
 from django.db import connections
+from pytest_django import Settings
 from pytest_django.plugin import DjangoDbBlocker
 
 from memory.services.distribution.catalogue import Catalogue, read_catalogue
@@ -57,6 +58,14 @@ class TestCommand:
         assert {n: t.columns for n, t in read_catalogue("schema").tables.items()} == {
             n: t.columns for n, t in live.tables.items()
         }
+
+    def test_what_is_projected_to_neo4j_is_not_spread(self, settings: Settings) -> None:
+        settings.NEO4J_URI = "bolt://localhost:7687"
+        with pytest.raises(SystemExit) as ended:
+            run("--check")
+        assert ended.value.code == 1
+        with pytest.raises(CommandError, match="NEO4J_URI"):
+            run("--sql")
 
     def test_without_citus_it_refuses_and_says_why(self) -> None:
         with pytest.raises(CommandError, match="no Citus.*--plan") as refused:

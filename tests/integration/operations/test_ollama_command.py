@@ -14,16 +14,18 @@ import psutil
 import pytest
 from django.core.management import CommandError, call_command
 
-from memory.management.ollama_start import ollama_service
+from memory.management.ollama_start import ollama_services
 from memory.providers.composition import forget_providers
-from memory.services.ollama import ollama_finding
+from memory.services.ollama import ollama_findings
 from runtime.errors import RuntimeFault
 from runtime.ollama import environment
 from tests.environment import PROJECT
-from tests.integration.operations.installation import Installation, free_port
+from tests.integration.operations.installation import Installation
 from tests.ollama_like import WIDTH, OllamaLike
+from tests.ports import reserved_port
 
 MODEL = "nomic-embed-text"
+SECRETS = {"LOCI_MASTER_KEY": "of Loci", "EMBEDDING_API_KEY": "of another server", "DATABASE_URL": "with a password"}
 PROGRAM = f"""#!/bin/sh
 exec "{sys.executable}" "{PROJECT / "tests" / "ollama_like.py"}" "$@"
 """
@@ -59,7 +61,7 @@ def installed(folder: Path, monkeypatch: pytest.MonkeyPatch, tmp_path: Path, set
     """Have the program installed and give an address where nothing answers; what is started is ended."""
     monkeypatch.setenv("PATH", f"{folder}{os.pathsep}{os.environ['PATH']}")
     monkeypatch.setenv("LOCI_DATA_DIR", str(tmp_path / "data"))
-    address = f"http://localhost:{free_port()}"
+    address = f"http://localhost:{reserved_port()}"
     use(settings, address)
     yield address
     for child in psutil.Process().children():
@@ -154,12 +156,16 @@ def test_nothing_is_started_unless_asked(installed: str) -> None:
     assert report["steps"][0]["remedy"] == "python3 manage.py ollama --start"
 
 
-def test_it_is_started_where_it_is_installed_and_stays(installed: str) -> None:
+def test_it_is_started_where_it_is_installed_and_stays(installed: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    for name, value in SECRETS.items():
+        monkeypatch.setenv(name, value)
     code, report = run("--start", "--fetch")
     assert code == 0, report
     assert states(report) == {"reach": "failed", "start": "ok", "model": "failed", "fetch": "ok", "embed": "ok"}
     code, report = run()
     assert (code, states(report)["reach"]) == (0, "ok")
+    (started,) = [child for child in psutil.Process().children() if "ollama_like.py" in " ".join(child.cmdline())]
+    assert not SECRETS.keys() & started.environ().keys()
 
 
 def test_one_that_ends_again_is_told_with_where_to_look(
@@ -197,39 +203,49 @@ def test_nothing_is_started_for_another_machine(installed: str, settings: Any) -
     ],
 )
 def test_it_listens_where_it_is_asked(address: str, listens: str) -> None:
-    assert environment(address) == {"OLLAMA_HOST": listens}
+    assert environment(address)["OLLAMA_HOST"] == listens
     with pytest.raises(RuntimeFault):
         environment(address.replace("http:", "https:"))
+
+
+def test_it_gets_what_it_needs_and_no_secrets(monkeypatch: pytest.MonkeyPatch) -> None:
+    needed = {"PATH": "/bin", "LC_CTYPE": "C", "HTTPS_PROXY": "http://p:1", "no_proxy": "x", "OLLAMA_MODELS": "/models"}
+    needed |= {"CUDA_VISIBLE_DEVICES": "0", "ROCR_VISIBLE_DEVICES": "1"}
+    for name, value in {**needed, **SECRETS}.items():
+        monkeypatch.setenv(name, value)
+    given = environment("http://localhost:11434")
+    assert needed.items() <= given.items()
+    assert not SECRETS.keys() & given.keys()
 
 
 class TestBesideUp:
     def test_a_service_where_the_setting_asks_and_nothing_answers(self, installed: str, settings: Any) -> None:
         said: list[str] = []
-        assert ollama_service(said.append) is None
+        assert ollama_services(said.append) == []
         settings.OLLAMA_START = True
-        service = ollama_service(said.append)
-        assert service is not None
+        (service,) = ollama_services(said.append)
         assert service.environment["OLLAMA_HOST"].startswith("127.0.0.1:")
+        assert service.bare
         assert not service.essential
         assert not said
 
     def test_none_where_one_answers(self, server: OllamaLike, installed: str, settings: Any) -> None:
         settings.OLLAMA_START = True
         settings.OLLAMA_BASE_URL = server.address
-        assert ollama_service(print) is None
+        assert ollama_services(print) == []
 
     @pytest.mark.parametrize("address", ["http://ollama.invalid:11434", "https://localhost:1", "nonsense"])
     def test_a_reason_why_not_is_said(self, installed: str, settings: Any, address: str) -> None:
         settings.OLLAMA_START = True
         settings.OLLAMA_BASE_URL = address
         said: list[str] = []
-        assert ollama_service(said.append) is None
+        assert ollama_services(said.append) == []
         assert len(said) == 1
         assert said[0].startswith("Warning: ")
 
     @pytest.mark.slow
     def test_it_runs_with_loci_and_ends_with_it(self, installation: Installation, folder: Path) -> None:
-        port = free_port()
+        port = reserved_port()
         installation.environment |= {
             "PATH": f"{folder}{os.pathsep}{os.environ['PATH']}",
             "EMBEDDING_PROVIDER": "ollama",
@@ -249,10 +265,10 @@ class TestBesideUp:
 
 
 def test_doctor_names_the_step_that_fails(server: OllamaLike, settings: Any) -> None:
-    found = ollama_finding()
+    (found,) = ollama_findings()
     assert (found.status, found.remedy) == ("degraded", "python3 manage.py ollama --fetch")
     assert found.detail == f"Ollama does not have {MODEL}."
     server.models.append(f"{MODEL}:latest")
-    assert ollama_finding().status == "ok"
+    assert [one.status for one in ollama_findings()] == ["ok"]
     settings.OLLAMA_BASE_URL = "http://127.0.0.1:9"
-    assert ollama_finding().remedy == "python3 manage.py ollama --start"
+    assert [one.remedy for one in ollama_findings()] == ["python3 manage.py ollama --start"]

@@ -16,29 +16,22 @@ import httpx
 import pytest
 
 from tests.environment import PROJECT
+from tests.ports import reserved_port
 
 PATIENCE = 60.0
 PLANTED = "planted@example.org"
 
 
-def free_port() -> int:
-    """Find a port that nobody listens on."""
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        port: int = probe.getsockname()[1]
-        return port
-
-
 @pytest.fixture
 def server(tmp_path: Path) -> Iterator[tuple[httpx.Client, subprocess.Popen[str]]]:
     """Run the web process with a database where nobody listens."""
-    port = free_port()
+    port = reserved_port()
     places = {f"LOCI_{name}_DIR": str(tmp_path / name.lower()) for name in ("DATA", "CONFIG", "KEYS", "CACHE")}
     environment = {
         **os.environ,
         **places,
         "LOCI_NO_BOOTSTRAP": "1",
-        "DATABASE_URL": f"postgresql://loci_app:x@127.0.0.1:{free_port()}/loci",
+        "DATABASE_URL": f"postgresql://loci_app:x@127.0.0.1:{reserved_port()}/loci",
         "LOCI_LOG_FORMAT": "json",
         "LOCI_ACCESS_LOG": "true",
     }

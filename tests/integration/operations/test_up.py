@@ -20,7 +20,8 @@ import pytest
 
 from tests.environment import PROJECT
 from tests.integration.operations.conftest import make_home
-from tests.integration.operations.installation import Installation, free_port, printed_key, printed_password
+from tests.integration.operations.installation import Installation, printed_key, printed_password
+from tests.ports import reserved_port
 
 pytestmark = pytest.mark.slow
 
@@ -163,7 +164,7 @@ def test_a_setting_that_cannot_be_used_is_named(installation: Installation, name
 
 def test_it_stops_a_database_that_somebody_else_started(installation: Installation) -> None:
     assert installation.run("db", "start").returncode == 0
-    other = free_port()
+    other = reserved_port()
     installation.start("--no-worker", "--port", str(other))
     # Started with another port than the settings say, and still found.
     checks = {check["name"]: check for check in json.loads(installation.run("doctor", "--json").stdout)["checks"]}

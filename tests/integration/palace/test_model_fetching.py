@@ -144,6 +144,19 @@ def test_why_it_did_not_work_is_told_and_escaped(boss: Client) -> None:
     assert POLLS not in failed
 
 
+def test_the_words_of_the_server_are_for_staff(palace: Client, boss: Client) -> None:
+    boss.post(FETCH)
+    for state, sentence in (
+        ("waiting", "It is tried again within a minute."),
+        ("failed", "Staff sees why, and can try again."),
+    ):
+        says(state=state, error="Ollama cannot fetch the model: denied at 10.1.2.3", tries=3)
+        assert "10.1.2.3" in text_of(boss.get("/archive/"))
+        for html in (text_of(palace.get("/archive/")), text_of(palace.get(PROGRESS, headers=HTMX))):
+            assert sentence in html
+            assert "10.1.2.3" not in html
+
+
 def test_a_model_that_was_fetched_and_removed_is_missing_again(boss: Client, ollama: OllamaLike) -> None:
     boss.post(FETCH)
     assert go_on() == 1

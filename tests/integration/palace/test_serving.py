@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import socket
 import subprocess
 import time
 from collections.abc import Iterator
@@ -12,6 +11,7 @@ from http.client import HTTPConnection, HTTPException
 import pytest
 
 from config.serving import web_service
+from tests.ports import reserved_port
 
 PATIENCE = 60.0
 UPGRADE = {
@@ -20,12 +20,6 @@ UPGRADE = {
     "Sec-WebSocket-Version": "13",
     "Sec-WebSocket-Key": "dGhlIHNhbXBsZSBub25jZQ==",
 }
-
-
-def free_port() -> int:
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return int(probe.getsockname()[1])
 
 
 def ask(port: int, path: str, headers: dict[str, str]) -> int:
@@ -40,7 +34,7 @@ def ask(port: int, path: str, headers: dict[str, str]) -> int:
 @pytest.fixture
 def server() -> Iterator[tuple[int, subprocess.Popen[str]]]:
     """Start the web process as the supervisor does, and wait until it answers."""
-    port = free_port()
+    port = reserved_port()
     service = web_service("127.0.0.1", port)
     process = subprocess.Popen(
         service.command,

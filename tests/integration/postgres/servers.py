@@ -18,7 +18,7 @@ from runtime.postgres.binaries import Binaries
 from runtime.postgres.files import private_directory
 from runtime.postgres.install import server_programs
 from runtime.postgres.surroundings import server_environment
-from tests.integration.operations.installation import free_port
+from tests.ports import reserved_port
 
 PATIENCE = 60.0
 FAST: Mapping[str, str] = {"fsync": "off", "full_page_writes": "off", "shared_buffers": "64MB", "max_connections": "60"}
@@ -33,7 +33,7 @@ class OwnServer:
         self.account = account_for(home)
         self.programs = server_programs(binaries, home, self.account)
         self.data = home / "own"
-        self.port = free_port()
+        self.port = reserved_port()
         self.password = secrets.token_hex(8)
         self._initialise(encoding)
 
@@ -83,7 +83,7 @@ class Pooler:
 
     def __init__(self, home: Path, server: OwnServer, program: str, passwords: Mapping[str, str], *, size: int) -> None:
         self.home, self.server, self.program = home, server, program
-        self.port = free_port()
+        self.port = reserved_port()
         users = "".join(f'"{user}" "{password}"\n' for user, password in passwords.items())
         (home / "users.txt").write_text(users)
         (home / "pgbouncer.ini").write_text(

@@ -13,7 +13,7 @@ import psycopg
 from runtime.postgres.account import account_for
 from runtime.postgres.cluster import Cluster
 from runtime.postgres.files import private_directory
-from runtime.postgres.provision import superuser_conninfo
+from runtime.postgres.provision import provision, superuser_conninfo
 from runtime.postgres.surroundings import server_environment
 
 # An end to waiting, not a measurement.
@@ -56,3 +56,52 @@ def wait_until(server: Cluster, condition: str) -> None:
     until = time.monotonic() + PATIENCE
     while not ask(server, f"SELECT {condition}"):
         assert time.monotonic() < until, condition
+
+
+def copy_schema(source: Cluster, database: str, target: Cluster, other: str) -> None:
+    """Make the tables of a database in another one that is set up and empty, without what stands in them."""
+    login = ("--port", "5432", "--username", "postgres")
+    dumped = subprocess.run(
+        [
+            str(source.binaries.program("pg_dump")),
+            *("--format", "custom", "--schema-only", "--host", str(source.socket_directory), *login, database),
+        ],
+        env=server_environment(),
+        check=True,
+        capture_output=True,
+    )
+    subprocess.run(
+        [
+            str(target.binaries.program("pg_restore")),
+            *("--host", str(target.socket_directory), *login, "--dbname", other),
+        ],
+        env=server_environment(),
+        input=dumped.stdout,
+        check=False,
+        capture_output=True,
+    )
+
+
+def start_stranger(model: Cluster, database: str, home: Path) -> Cluster:
+    """Start a replica of another server: in recovery, with a database of the same name and tables, and far ahead."""
+    home.chmod(0o711)
+    account = account_for(home)
+    made = Cluster(home, SETTINGS)
+    made.start()
+    made.stop()
+    subprocess.run(
+        [str(made.binaries.program("pg_resetwal")), "-l", "0000000100000F0000000001", str(made.directory)],
+        env=server_environment(),
+        check=True,
+        capture_output=True,
+        **account.identity(),
+    )
+    made.start()
+    provision(made.socket_directory, database)
+    copy_schema(model, database, made, database)
+    made.stop()
+    signal = made.directory / "standby.signal"
+    signal.touch()
+    os.chown(signal, account.uid, account.gid)
+    made.start()
+    return made

@@ -20,8 +20,9 @@ import pytest
 
 from runtime.postgres.binaries import find
 from tests.integration.operations.conftest import make_home
-from tests.integration.operations.installation import Installation, free_port, printed_key, printed_password
+from tests.integration.operations.installation import Installation, printed_key, printed_password
 from tests.integration.postgres.servers import OwnServer, Pooler, shown_passwords
+from tests.ports import reserved_port
 from tests.services import required_program
 
 pytestmark = pytest.mark.slow
@@ -184,7 +185,7 @@ def test_nothing_is_left_for_the_next_client(pooled: Pooled) -> None:
 
 def beside(pooled: Pooled) -> dict[str, str]:
     """Give what another installation beside the running one needs."""
-    return {"LOCI_DATA_DIR": str(pooled.installation.home / "other"), "LOCI_PORT": str(free_port())}
+    return {"LOCI_DATA_DIR": str(pooled.installation.home / "other"), "LOCI_PORT": str(reserved_port())}
 
 
 def refused(pooled: Pooled, command: str = "migrate", **urls: str) -> str:

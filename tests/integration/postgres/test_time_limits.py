@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import os
+import subprocess
+import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any, Final
@@ -17,6 +20,7 @@ from memory.services.actors import Actor
 from memory.services.drafts import Draft
 from memory.services.job_runs import JobError, run_job
 from memory.services.remember import remember
+from tests.environment import PROJECT
 from tests.live_server import logged_in
 
 pytestmark = pytest.mark.django_db(transaction=True, databases=["default", "schema"])
@@ -111,8 +115,8 @@ def test_parts_of_a_recall_have_no_longer_time_than_a_request(
 
 
 def test_a_job_has_a_limit_of_its_own(alice: Actor, settings: Settings) -> None:
-    settings.DATABASE_STATEMENT_TIMEOUT, settings.DATABASE_JOB_STATEMENT_TIMEOUT = 30, 600
-    assert run_job("limits", lambda: statement_limit_ms() or 0) == 600_000
+    settings.DATABASE_STATEMENT_TIMEOUT, settings.DATABASE_JOB_STATEMENT_TIMEOUT = 30, 540
+    assert run_job("limits", lambda: statement_limit_ms() or 0) == 540_000
     assert statement_limit_ms() is None
     settings.DATABASE_JOB_STATEMENT_TIMEOUT = SHORT
 
@@ -122,6 +126,29 @@ def test_a_job_has_a_limit_of_its_own(alice: Actor, settings: Settings) -> None:
 
     with pytest.raises(JobError, match="OperationalError"):
         run_job("sleeps", sleeps)
+
+
+def test_a_statement_of_a_job_is_cut_off_before_the_queue_ends_the_worker() -> None:
+    asked = (
+        "from config.settings import chosen, fixed;"
+        "print(chosen.DATABASE_JOB_STATEMENT_TIMEOUT, fixed.Q_CLUSTER['timeout'])"
+    )
+
+    def told(value: str | None) -> subprocess.CompletedProcess[str]:
+        given = {} if value is None else {"DATABASE_JOB_STATEMENT_TIMEOUT": value}
+        return subprocess.run(
+            [sys.executable, "-c", asked],
+            cwd=PROJECT,
+            env={**os.environ, **given},
+            capture_output=True,
+            text=True,
+            timeout=60,
+        )
+
+    for value in (None, "590"):
+        limit, ended = map(float, told(value).stdout.split())
+        assert 0 < limit <= ended - 10
+    assert "DATABASE_JOB_STATEMENT_TIMEOUT cannot be used: not between 0 and 590" in told("591").stderr
 
 
 def test_what_was_cut_off_is_told_from_what_failed(alice: Actor) -> None:

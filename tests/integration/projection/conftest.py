@@ -29,6 +29,7 @@ def projected(bolt: BoltServer) -> Iterator[BoltServer]:
         NEO4J_DATABASE="",
         NEO4J_TEXT="names",
         NEO4J_TIMEOUT=20,
+        NEO4J_READ_TIMEOUT=20,
     ):
         neo4j_client().write([("MATCH (n) DETACH DELETE n", {})])
         yield bolt

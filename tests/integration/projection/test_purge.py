@@ -2,20 +2,26 @@
 
 from __future__ import annotations
 
+import json
 from datetime import timedelta
+from io import StringIO
 
 import pytest
 from django.core.management import call_command
-from django.test import override_settings
+from django.test import Client, override_settings
+from django.urls import reverse
 
+from memory.crypto.keyring import keyring
 from memory.errors import ProjectionOff, ProjectionUnavailable
-from memory.models import GraphProjection, Owner, PurgeState
+from memory.models import GraphProjection, Owner, Purge, PurgeState, owner_scope
 from memory.services.actors import Actor
 from memory.services.clock import now
+from memory.services.purge.held import held_up
 from memory.services.purge.partial_requests import PartialRequest, begin_partial
 from memory.services.purge.receipts import verify_receipt
+from memory.services.purge.registry import Subject, targets
 from memory.services.purge.requests import begin_purge
-from memory.services.purge.runner import run_purge
+from memory.services.purge.runner import run_due, run_purge
 from tests.bolt.server import BoltServer
 from tests.integration.graph.conftest import entity, relate
 from tests.integration.projection.conftest import asked, catch_up, nodes, small_graph
@@ -39,20 +45,60 @@ def test_a_purge_takes_the_owner_out_of_neo4j_and_says_so(alice: Actor, mallory:
     assert len(nodes(mallory, "Entity")) == 2
 
 
-def test_a_purge_waits_for_neo4j_and_goes_on(alice: Actor, projected: BoltServer) -> None:
+def rows_of(actor: Actor) -> dict[str, int]:
+    """Count the owner's rows that are left, by target."""
+    owner = Owner.objects.get(pk=actor.owner_id)
+    subject = Subject(owner.pk, owner.pseudonym)
+    with owner_scope(owner.pk, purging=True):
+        counts = {target.name: target.count(subject) for target in targets() if not target.outside}
+    # The purge itself is none of the others.
+    return {name: count for name, count in counts.items() if count and name != "purges"}
+
+
+def told(*arguments: str) -> str:
+    """Give what a command of purges says that ends with something to attend to."""
+    said = StringIO()
+    with pytest.raises(SystemExit) as ended:
+        call_command("purge", *arguments, stdout=said)
+    assert ended.value.code == 3
+    return said.getvalue()
+
+
+def test_neo4j_holds_up_the_end_of_a_purge_and_nothing_else(alice: Actor, projected: BoltServer) -> None:
     small_graph(alice)
     catch_up(alice)
-    made = begin_purge(actor=alice)
     projected.kill()
+    made = begin_purge(actor=alice)
     with pytest.raises(ProjectionUnavailable):
-        run_purge(purge_id=made.purge.pk)
+        run_purge(purge_id=made.purge.pk, most=3)
     made.purge.refresh_from_db()
     assert (made.purge.state, made.purge.error_code) == (PurgeState.WAITING, "projection.unavailable")
     assert Owner.objects.filter(pk=alice.owner_id).exists()
+    assert rows_of(alice) == {"graph_projections": 1}, "only what is needed to clean Neo4j"
+    assert alice.owner_id not in keyring().vault.owners()
+    assert made.purge.receipt is None
+
+    said = told("status", str(made.purge.pk))
+    assert "held up by Neo4j (projection.unavailable)" in said
+    assert "Everything else is erased, with the root key." in said
+    assert json.loads(told("status", str(made.purge.pk), "--json"))["purges"][0]["held"] == [
+        {"store": "neo4j", "error": "projection.unavailable"}
+    ]
+    page = Client().get(reverse("palace:purge-state", args=[made.purge.pk, made.token])).content.decode()
+    assert "Everything here is erased, and the keys are destroyed." in page
+    assert "Neo4j cannot be looked at now (projection.unavailable)." in page
+
     projected.again()
     with override_settings(NEO4J_TIMEOUT=21):
-        done = run_purge(purge_id=made.purge.pk, at=now() + timedelta(hours=2))
+        assert run_due(at=now() + timedelta(hours=2)) == 1
+        done = Purge.objects.get(pk=made.purge.pk)
         assert done.state == PurgeState.DONE
+        assert done.receipt is not None
+        assert done.receipt["erased"]["neo4j"] >= 6
+        assert done.receipt["erased"]["graph_projections"] == 1
+        assert done.receipt["keys"] == {"root": "destroyed"}
+        assert held_up(done) == []
+        assert not Owner.objects.filter(pk=alice.owner_id).exists()
         assert asked("MATCH (n) RETURN count(n) AS n")[0]["n"] == 0
 
 
@@ -63,9 +109,13 @@ def test_a_purge_is_not_done_where_neo4j_is_not_named_any_more(alice: Actor, pro
     with override_settings(NEO4J_URI=""):
         with pytest.raises(ProjectionOff):
             run_purge(purge_id=made.purge.pk)
+        assert rows_of(alice) == {"graph_projections": 1}
+        assert "run `manage.py graph forget --all --lost`" in told("status", str(made.purge.pk))
         call_command("graph", "forget", "--lost", "--all")
         done = run_purge(purge_id=made.purge.pk, at=now() + timedelta(hours=2))
     assert done.state == PurgeState.DONE
+    assert done.receipt is not None
+    assert [one for one in done.receipt["stays"] if "has given up as gone" in one["what"]], "nobody has looked there"
 
 
 def test_what_came_back_later_is_found_and_erased_too(alice: Actor, projected: BoltServer) -> None:

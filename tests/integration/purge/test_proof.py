@@ -164,7 +164,7 @@ def test_a_purge_goes_on_when_the_owners_keys_are_gone(alice: Actor) -> None:
     assert Purge.objects.get().state == PurgeState.DONE
 
 
-@pytest.mark.parametrize("stage", ["erase", "reindex", "keys", "verify"])
+@pytest.mark.parametrize("stage", ["erase", "reindex", "keys", "verify", "elsewhere"])
 def test_a_stage_that_was_written_skips_nothing(alice: Actor, stage: str) -> None:
     """Neither the ledger nor the keys are passed over, whatever the row says about how far it is."""
     remember(actor=alice, draft=Draft(text="Going."))

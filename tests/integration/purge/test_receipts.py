@@ -17,7 +17,7 @@ from memory.errors import InvalidInput
 from memory.ids import new_id
 from memory.models import Purge
 from memory.services.clock import now
-from memory.services.purge.receipts import FORMAT, OWNER_STAYS, PURPOSE, issue, verify_receipt
+from memory.services.purge.receipts import FORMAT, PURPOSE, issue, owner_stays, verify_receipt
 
 
 def _nested(depth: int) -> list[Any]:
@@ -37,7 +37,7 @@ def receipt() -> dict[str, Any]:
         left={},
         looked_at={"tables_by_owner": 50},
         keys={"root": "destroyed"},
-        stays=OWNER_STAYS,
+        stays=owner_stays(),
         at=now(),
     )
 

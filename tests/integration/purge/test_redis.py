@@ -11,8 +11,9 @@ from django_q.conf import Conf
 from django_q.tasks import async_task
 from pytest_django import Settings
 
+from memory.crypto.keyring import keyring
 from memory.errors import QueueUnavailable, RedisUnavailable
-from memory.models import Owner, Purge, PurgeState
+from memory.models import AgentKey, Owner, Purge, PurgeState, owner_scope
 from memory.redis.connection import connection
 from memory.redis.waiting import entries
 from memory.services.actors import Actor
@@ -20,6 +21,7 @@ from memory.services.health import health_findings
 from memory.services.jobs import RUN_DUE_WORK, RUN_PURGES, call_worker
 from memory.services.limits import caller_of, count_shared
 from memory.services.purge import registry
+from memory.services.purge.held import held_up
 from memory.services.purge.redis_store import RedisTarget
 from memory.services.purge.requests import begin_purge, preview_owner
 from memory.services.purge.runner import purge_is_due, run_purge
@@ -97,7 +99,10 @@ def test_purges_go_over_redis_where_it_is_used(
     assert ("redis" in [target.name for target in registry.targets(registry.Phase.STORES)]) is used
 
 
-def test_while_redis_is_away_a_purge_waits(dying_redis_in_use: RedisServer, alice: Actor) -> None:
+def test_redis_holds_up_the_end_of_a_purge_and_nothing_else(
+    dying_redis_in_use: RedisServer, alice: Actor, make_agent: Make
+) -> None:
+    agent = make_agent(alice)[0]
     made = begin_purge(actor=alice)
     dying_redis_in_use.kill()
     with pytest.raises(RedisUnavailable):
@@ -105,10 +110,24 @@ def test_while_redis_is_away_a_purge_waits(dying_redis_in_use: RedisServer, alic
     waits = Purge.objects.get(pk=made.purge.pk)
     assert (waits.state, waits.error_code) == (PurgeState.WAITING, "redis.unavailable")
     assert Owner.objects.filter(pk=alice.owner_id).exists()
+    assert waits.erased["agent_keys"] == 1
+    with owner_scope(alice.owner_id, purging=True):
+        assert not AgentKey.objects.exists()
+    assert alice.owner_id not in keyring().vault.owners()
+    assert [(held.name, held.code) for held in held_up(waits)] == [("Redis", "redis.unavailable")]
 
     dying_redis_in_use.start()
     waited_for(connection().answers, "Redis to be used again")
-    assert run_purge(purge_id=made.purge.pk).state == PurgeState.DONE
+    requests_of(alice, agent)
+    assert len(dying_redis_in_use.content()) == 2
+    done = run_purge(purge_id=made.purge.pk)
+    assert done.state == PurgeState.DONE
+    assert dying_redis_in_use.content() == {}, "found although the rows of the keys were gone"
+    assert done.receipt is not None
+    said = [stay["what"] for stay in done.receipt["stays"]]
+    assert any(what.startswith("Counts of failed logins in Redis") for what in said)
+    assert any("append-only file and its snapshots" in what for what in said)
+    assert not any("of the web process," in what for what in said)
 
 
 def test_a_purge_can_be_asked_for_while_redis_is_away(dying_redis_in_use: RedisServer, alice: Actor) -> None:

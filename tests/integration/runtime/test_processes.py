@@ -16,6 +16,7 @@ from tests.integration.runtime.waiting import PATIENCE, wait_for
 
 # Children write their process number and wait. `stubborn` ignores SIGTERM; `family` starts one of its own.
 SUPERVISE = """
+import os
 import sys
 from pathlib import Path
 from runtime.processes import Limits, Service, Supervisor
@@ -26,6 +27,7 @@ kinds = {
     "stubborn": 'trap "" TERM; echo $$ >> stubborn; while :; do sleep 1; done',
     "failing": 'echo $$ >> failing; exit 7',
     "dispensable": 'echo $$ >> dispensable; exit 7',
+    "bare": 'echo $$ >> bare; exec sleep 600',
     "missing": None,
 }
 services = [
@@ -34,6 +36,8 @@ services = [
         ["sh", "-c", kinds[name]] if kinds[name] else ["/nonexistent/program"],
         directory=place,
         essential=name != "dispensable",
+        environment={"PATH": os.environ["PATH"], "OF_ITS_OWN": "yes"},
+        bare=name == "bare",
     )
     for name in sys.argv[3:]
 ]
@@ -209,6 +213,20 @@ def test_children_do_not_outlive_a_killed_supervisor_whose_watchdog_was_killed_b
     run.process.kill()
     run.end()
     wait_for(lambda: not alive(pid), "the child's end")
+
+
+def test_a_bare_service_sees_nothing_of_the_supervisors_environment(
+    tmp_path: Path, runs: list[Run], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("OF_LOCI", "secret")
+    run = Run(tmp_path, "plain", "bare")
+    runs.append(run)
+    seen = {name: psutil.Process(run.newest(name)).environ() for name in ("plain", "bare")}
+    assert {name: found["OF_ITS_OWN"] for name, found in seen.items()} == {"plain": "yes", "bare": "yes"}
+    assert seen["plain"]["OF_LOCI"] == "secret"
+    assert "OF_LOCI" not in seen["bare"]
+    run.process.terminate()
+    assert run.end() == (0, "")
 
 
 def test_services_need_names_of_their_own() -> None:

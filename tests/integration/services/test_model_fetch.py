@@ -22,7 +22,7 @@ from django_q.models import OrmQ, Schedule
 from django_q.scheduler import scheduler
 
 from memory import tasks
-from memory.models import DueWork, PendingVector, owner_scope
+from memory.models import DueWork, Owner, PendingVector, owner_scope
 from memory.providers.composition import embedder, forget_providers
 from memory.providers.misconfigured import ProviderMisconfigured
 from memory.providers.ollama_embedder import OllamaEmbedder
@@ -249,6 +249,22 @@ def test_what_waited_for_the_model_is_embedded_at_once(ollama: OllamaLike, make_
     ask_for_fetch(model=MODEL)
     assert go_on() == 1
     assert tasks.run_due_work()[DueWork.VECTORS] == 1
+
+
+def test_one_who_is_being_erased_keeps_nobody_from_vectors(
+    ollama: OllamaLike, make_owner: Callable[..., Actor]
+) -> None:
+    for actor in (make_owner("alice"), make_owner("mallory"), make_owner("carol")):
+        remember(actor=actor, draft=Draft(text="We met in Lisbon."))
+        with owner_scope(actor.owner_id):
+            PendingVector.objects.update(next_at=now() + timedelta(hours=1))
+    DueWork.objects.filter(job=DueWork.VECTORS).update(due_at=now() + timedelta(hours=1))
+    # Whoever comes first; the order of owners is not ours to say.
+    first = DueWork.objects.filter(job=DueWork.VECTORS).values_list("owner_id", flat=True).distinct()[0]
+    Owner.objects.filter(pk=first).update(purging_at=now())
+    ask_for_fetch(model=MODEL)
+    assert go_on() == 1
+    assert DueWork.objects.filter(job=DueWork.VECTORS, due_at__lte=now()).exclude(owner_id=first).count() == 2
 
 
 def test_the_schedules_of_the_product_leave_the_order_alone(ollama: OllamaLike) -> None:

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import io
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from typing import Any
 
 import pytest
@@ -52,6 +53,16 @@ def refused(*arguments: str) -> str:
     with pytest.raises(CommandError) as error:
         typed(*arguments)
     return str(error.value)
+
+
+@contextmanager
+def as_role(role: str, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """Let the schema connection be of another role."""
+    connections["schema"].close()
+    with monkeypatch.context() as changed:
+        changed.setitem(connections["schema"].settings_dict, "USER", role)
+        yield
+        connections["schema"].close()
 
 
 @pytest.fixture
@@ -134,15 +145,23 @@ class TestRefusals:
         assert "space.too_wide" in refused("open")
         assert states() == {OLD: "active"}
 
-    def test_open_as_a_role_that_owns_no_table(self, alice: Actor, monkeypatch: pytest.MonkeyPatch) -> None:
-        stored(alice, "One.")
-        connections["schema"].close()
-        monkeypatch.setitem(connections["schema"].settings_dict, "USER", "loci_app")
-        assert "DATABASE_SCHEMA_URL" in refused("open")
-        connections["schema"].close()
-        monkeypatch.undo()
+    def test_a_role_that_owns_no_table_opens_and_retires_nothing(
+        self, alice: Actor, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        with as_role("loci_app", monkeypatch):
+            # Neither is it told how things stand.
+            assert "space.no_privilege" in refused("open")
+            assert "space.no_privilege" in refused("retire", "9999")
+            stored(alice, "One.")
+            assert "DATABASE_SCHEMA_URL" in refused("open")
+        assert states() == {OLD: "active"}
         typed("open")
         assert len(indexes(space_of(NEW).pk)) == 16
+        work()
+        with as_role("loci_app", monkeypatch):
+            assert "space.no_privilege" in refused("retire")
+        assert states() == {OLD: "active", NEW: "filling"}
+        assert with_vector(alice, NEW) == live(alice)
 
     def test_what_is_about_the_space_beside_without_one(self, alice: Actor) -> None:
         stored(alice, "One.")

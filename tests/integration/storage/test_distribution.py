@@ -28,6 +28,7 @@ from memory.services.purge.runner import run_purge
 from memory.services.questions import RecallRequest
 from memory.services.recall import recall
 from memory.services.remember import remember
+from memory.services.spaces.filling import call_for_all
 from runtime.postgres.cluster import Cluster
 from tests.apps import ours
 from tests.gatherers import written_when_asked
@@ -134,6 +135,24 @@ def test_nothing_is_left_to_prepare(prepared: Prepared) -> None:
             assert all(one.column in index.columns for index in keys), one.table
 
 
+def test_no_trigger_asks_for_what_an_owners_server_lacks(prepared: Prepared) -> None:
+    """Those that note changes for Neo4j go, and no other; a function of another one would be named as a problem."""
+    gone = {
+        (table.name, trigger.function)
+        for table in prepared.former.tables.values()
+        for trigger in table.triggers
+        if trigger not in prepared.catalogue.tables[table.name].triggers
+    }
+    assert {function for name, function in gone if name not in REFERENCE} == {"loci_note_graph_change"}
+    assert {name for name, function in gone if function == "loci_note_graph_change"} >= {
+        "memory_entity", "memory_relation", "memory_temporalevent", "memory_causallink"
+    }  # fmt: skip
+    sources = {one.name: one.source for one in prepared.catalogue.functions}
+    for one in make_plan(prepared.catalogue).tables:
+        for trigger in prepared.catalogue.tables[one.table].triggers if one.place == Place.DISTRIBUTED else ():
+            assert not [name for name in LOCAL if name in sources[trigger.function]], trigger
+
+
 def test_what_is_kept_is_as_it_was(prepared: Prepared) -> None:
     changed = {name for name in prepared.before if prepared.before[name] != prepared.after.get(name)}
     assert changed == {"memory_retiredauditevent", "memory_retiredauditseal"}
@@ -212,6 +231,15 @@ def told() -> str:
     with connection.cursor() as cursor:
         cursor.execute("SELECT current_setting('loci.owner', true)")
         return str(cursor.fetchone()[0])
+
+
+@override_settings(DATABASE_DISTRIBUTED=True)
+def test_no_rows_of_several_servers_are_locked_together(prepared: Prepared) -> None:
+    with written_when_asked(), catching({}) as caught:
+        call_for_all()
+    [statement] = [one for one in caught if "memory_duework" in one]
+    assert "memory_owner" in statement
+    assert "FOR KEY SHARE" not in statement
 
 
 @override_settings(DATABASE_DISTRIBUTED=True)

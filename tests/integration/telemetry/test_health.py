@@ -19,7 +19,7 @@ from django.test import Client
 from django_q.models import OrmQ
 from pytest_django import DjangoAssertNumQueries, Settings
 
-from memory.live.layer import NotifyLayer
+from memory.live.notify_layer import NotifyLayer
 from memory.live.sockets import open_sockets
 from memory.live.state import live_finding
 from memory.models import DueWork

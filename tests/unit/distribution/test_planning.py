@@ -149,6 +149,28 @@ def test_reference_tables_lose_triggers_and_the_right_to_change() -> None:
     assert step.statements[1].startswith("REVOKE UPDATE, DELETE")
 
 
+def test_triggers_that_ask_the_coordinator_go_or_are_a_problem() -> None:
+    graph = table("memory_relation", triggers=[Trigger("graph_change_by_insert", "loci_note_graph_change", "")])
+    page = table("page", triggers=[Trigger("noted", "note", ""), Trigger("kept", "keep", "")])
+    work = table("memory_duework", "owner_id", "id")
+    functions = (
+        Function("keep", False, "BEGIN UPDATE word SET seen = true; RETURN NULL; END", ""),
+        Function("note", False, "BEGIN INSERT INTO memory_duework VALUES (1); RETURN NULL; END", ""),
+    )
+    made = plan(graph, page, work, functions=functions)
+    dropped, by_hand = changes(made)
+    assert dropped.statements == ('DROP TRIGGER "graph_change_by_insert" ON "memory_relation"',)
+    assert by_hand.by_hand
+    assert [one.split(":")[0] for one in made.problems] == ["page.noted"]
+    assert "memory_duework" in made.problems[0]
+
+
+def test_what_is_projected_is_not_spread() -> None:
+    page = table("page", indexes=[PRIMARY])
+    assert plan(page).problems == ()
+    assert [one.split(":")[0] for one in plan(page, projects=True).problems] == ["NEO4J_URI"]
+
+
 def test_functions_say_settings_so_that_they_travel() -> None:
     source = "BEGIN PERFORM set_config('loci.owner', NEW.id::text, true); END"
     made = plan(

@@ -33,6 +33,12 @@ def test_what_leaves_in_clear_has_to_be_chosen() -> None:
     assert all(word in str(refused.value) for word in ("names", "all", "hashed"))
 
 
+def test_what_is_spread_is_not_projected() -> None:
+    with pytest.raises(SettingError, match="DATABASE_DISTRIBUTED"):
+        projection_address("bolt://localhost", text="names", password="secret", distributed=True)
+    assert projection_address("", text="", password="", distributed=True) == ""
+
+
 def test_a_login_stands_in_settings_of_its_own() -> None:
     with pytest.raises(SettingError, match="NEO4J_USER"):
         projection_address("bolt://neo4j:secret@localhost", text="names", password="secret")

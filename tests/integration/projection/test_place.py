@@ -1,0 +1,185 @@
+"""Another address in the settings: nothing is written, deleted or called done elsewhere than where the graph stands."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+from collections.abc import Callable, Iterator
+from datetime import timedelta
+from io import StringIO
+from typing import Any
+
+import pytest
+from django.core.management import CommandError, call_command
+from django.test import override_settings
+from django_q.models import Task
+
+from memory.errors import ProjectionElsewhere
+from memory.models import GraphProjection, Owner, PurgeState
+from memory.providers.composition import forget_providers
+from memory.services.actors import Actor
+from memory.services.clock import now
+from memory.services.jobs import RUN_DUE_WORK
+from memory.services.projection.erasing import forget
+from memory.services.projection.place import present_place
+from memory.services.projection.projecting import project, project_owner
+from memory.services.projection.turn import Turn
+from memory.services.projection.verifying import verify
+from memory.services.purge.partial_requests import PartialRequest, begin_partial
+from memory.services.purge.requests import begin_purge
+from memory.services.purge.runner import run_purge
+from tests.bolt.server import BoltServer
+from tests.integration.graph.conftest import entity
+from tests.integration.projection.conftest import asked, catch_up, nodes, small_graph, standing
+
+pytestmark = pytest.mark.django_db(transaction=True, databases=["default", "schema"])
+
+
+@pytest.fixture
+def renamed(projected: BoltServer) -> Iterator[Callable[[], None]]:
+    """Give what sets another name of the same Neo4j, as the settings of a process that starts anew."""
+    change = override_settings(NEO4J_URI=f"bolt://localhost:{projected.port}")
+    changed: list[bool] = []
+
+    def rename() -> None:
+        forget_providers()
+        change.enable()
+        changed.append(True)
+
+    yield rename
+    if changed:
+        forget_providers()
+        change.disable()
+
+
+def graph(*arguments: str) -> dict[str, Any]:
+    """Give what an action of the command says, whatever its exit code."""
+    said = StringIO()
+    with contextlib.suppress(SystemExit):
+        call_command("graph", *arguments, "--json", stdout=said)
+    answer: dict[str, Any] = json.loads(said.getvalue())
+    return answer
+
+
+def test_nothing_is_written_or_deleted_under_another_address(
+    alice: Actor, projected: BoltServer, renamed: Callable[[], None]
+) -> None:
+    catch_up(alice)
+    small_graph(alice)
+    before = standing(alice).place
+    assert before == present_place()
+    renamed()
+    for act in (
+        lambda: project(owner_id=alice.owner_id, turn=Turn()),
+        lambda: project(owner_id=alice.owner_id, turn=Turn(), anew=True),
+        lambda: verify(owner_id=alice.owner_id, repair=False),
+        lambda: forget(owner_id=alice.owner_id, turn=Turn()),
+    ):
+        with pytest.raises(ProjectionElsewhere):
+            act()
+    assert nodes(alice, "Entity") == []
+    assert project_owner(owner_id=alice.owner_id, at=now())[0] == 0
+    row = standing(alice)
+    assert (row.place, row.failures, row.error_code) == (before, 1, "projection.elsewhere")
+    assert row.retry_at is not None
+    assert graph("status")["elsewhere"] == 1
+
+
+def test_the_same_neo4j_under_another_name_is_told_by_its_mark(
+    alice: Actor, mallory: Actor, projected: BoltServer, renamed: Callable[[], None]
+) -> None:
+    for owner in (alice, mallory):
+        small_graph(owner)
+        catch_up(owner)
+    renamed()
+    asked("MATCH (p:Projection {user_id: $owner}) SET p.generation = 'of another'", owner=str(mallory.owner_id))
+    project_owner(owner_id=alice.owner_id, at=now())
+    told = graph("moved")
+    assert told["failed"] == 1
+    by_owner = {one["owner"]: one for one in told["owners"]}
+    assert by_owner[str(alice.owner_id)]["moved"] is True
+    assert by_owner[str(mallory.owner_id)]["error"] == "projection.elsewhere"
+    assert (standing(alice).place, standing(alice).failures) == (present_place(), 0)
+    entity(alice, "Ben")
+    assert catch_up(alice) == 1
+    with pytest.raises(ProjectionElsewhere):
+        catch_up(mallory)
+    assert {one["owner"]: one.get("moved") for one in graph("moved")["owners"]}[str(alice.owner_id)] is False
+
+
+def test_a_purge_is_not_done_by_asking_another_neo4j(
+    alice: Actor, projected: BoltServer, renamed: Callable[[], None]
+) -> None:
+    small_graph(alice)
+    catch_up(alice)
+    made = begin_purge(actor=alice)
+    renamed()
+    with pytest.raises(ProjectionElsewhere):
+        run_purge(purge_id=made.purge.pk)
+    made.purge.refresh_from_db()
+    assert (made.purge.state, made.purge.error_code) == (PurgeState.WAITING, "projection.elsewhere")
+    assert len(nodes(alice, "Entity")) == 2
+    assert Owner.objects.filter(pk=alice.owner_id).exists()
+    assert graph("moved")["owners"][0]["moved"] is True
+    done = run_purge(purge_id=made.purge.pk, at=now() + timedelta(hours=2))
+    assert done.state == PurgeState.DONE
+    assert asked("MATCH (n) RETURN count(n) AS n")[0]["n"] == 0
+
+
+def test_a_purge_of_a_part_waits_as_well_and_a_lost_neo4j_is_given_up(
+    alice: Actor, projected: BoltServer, renamed: Callable[[], None]
+) -> None:
+    made = small_graph(alice)
+    catch_up(alice)
+    asked_for = begin_partial(actor=alice, request=PartialRequest(memories=(made["memory"],)))
+    renamed()
+    with pytest.raises(ProjectionElsewhere):
+        run_purge(purge_id=asked_for.purge.pk)
+    assert graph("forget", "--all", "--lost")["failed"] == 0
+    assert not GraphProjection.objects.exists()
+    assert run_purge(purge_id=asked_for.purge.pk, at=now() + timedelta(hours=2)).state == PurgeState.DONE
+    catch_up(alice)
+    assert standing(alice).place == present_place()
+
+
+def test_what_the_release_before_has_made_is_taken_for_the_present_one(alice: Actor, projected: BoltServer) -> None:
+    small_graph(alice)
+    catch_up(alice)
+    generation = standing(alice).generation
+    GraphProjection.objects.update(place="")
+    entity(alice, "Ben")
+    assert catch_up(alice) == 1
+    assert (standing(alice).place, standing(alice).generation) == (present_place(), generation)
+
+
+@pytest.mark.parametrize(
+    ("uri", "database", "same"),
+    [
+        ("neo4j+s://Graph.example.org:7687", "", True),
+        ("bolt://graph.example.org", "", True),
+        ("bolt://graph.example.org:7688", "", False),
+        ("bolt://other.example.org", "", False),
+        ("bolt://graph.example.org", "loci", False),
+    ],
+)
+def test_server_port_and_database_make_the_place(uri: str, database: str, same: bool) -> None:
+    with override_settings(NEO4J_URI="neo4j://graph.example.org:7687", NEO4J_DATABASE=""):
+        place = present_place()
+    assert "graph" not in place
+    with override_settings(NEO4J_URI=uri, NEO4J_DATABASE=database):
+        assert (present_place() == place) is same
+
+
+def test_while_a_worker_runs_nothing_is_forgotten(alice: Actor, projected: BoltServer) -> None:
+    small_graph(alice)
+    catch_up(alice)
+    sign = Task.objects.create(
+        id="1", name="sign", func=RUN_DUE_WORK, started=now(), stopped=now(), success=True, args=(), kwargs={}
+    )
+    for whom in (["--all"], ["--owner", "alice"]):
+        with pytest.raises(CommandError, match="Stop Loci, wait three minutes"):
+            call_command("graph", "forget", *whom)
+    assert len(nodes(alice, "Entity")) == 2
+    Task.objects.filter(pk=sign.pk).update(stopped=now() - timedelta(minutes=4))
+    assert graph("forget", "--all")["failed"] == 0
+    assert nodes(alice, "Entity") == []
