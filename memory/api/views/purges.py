@@ -156,7 +156,7 @@ class ReceiptView(LociView):
     authentication_classes = ()
     actions = {
         "GET": Action(
-            id="get_purge_receipt", public=True, purge_token=True, answers={200: ReceiptSerializer}, problems=(404,)
+            id="get_purge_receipt", public=True, purge_token=True, answers={200: ReceiptSerializer}, problems=(404, 429)
         )
     }
 
@@ -165,7 +165,9 @@ class ReceiptView(LociView):
         token, a purge is like one that never was.
         """
         token = request.headers.get(RECEIPT_HEADER, "")
-        purge = purge_by_token(purge_id=path_id(purge_id), token=token[:LONGEST_PURGE_TOKEN])
+        purge = purge_by_token(
+            purge_id=path_id(purge_id), token=token[:LONGEST_PURGE_TOKEN], address=request.META.get("REMOTE_ADDR")
+        )
         if purge.receipt is None:
             raise NotFound("The receipt is written when the purge is done. Ask again later.", code="receipt.not_yet")
         return Response(purge.receipt)

@@ -72,7 +72,7 @@ def ask(request: HttpRequest, actor: Actor) -> HttpResponse:
 def state(request: HttpRequest, purge_id: UUID, token: str) -> HttpResponse:
     """Show how far a purge is, and its receipt, to whoever has its address; the login may be gone."""
     try:
-        purge = purge_by_token(purge_id=purge_id, token=token)
+        purge = purge_by_token(purge_id=purge_id, token=token, address=request.META.get("REMOTE_ADDR"))
     except LociError as error:
         return error_response(request, error)
     context = {"purge": purge_view(purge, now()), "address": reverse("palace:purge-state", args=[purge_id, token])}
@@ -86,7 +86,7 @@ def state(request: HttpRequest, purge_id: UUID, token: str) -> HttpResponse:
 def receipt(request: HttpRequest, purge_id: UUID, token: str) -> HttpResponse:
     """Give the receipt of a purge as a file to whoever has its address."""
     try:
-        return _receipt(purge_by_token(purge_id=purge_id, token=token))
+        return _receipt(purge_by_token(purge_id=purge_id, token=token, address=request.META.get("REMOTE_ADDR")))
     except LociError as error:
         return error_response(request, error)
 

@@ -24,10 +24,13 @@ from memory.services.purge.caches import forget_owner
 from memory.services.purge.lease import OPEN, SUPERSEDED
 from memory.services.purge.proof import PurgeUnproven, is_proven, proof_of
 from memory.services.purge.registry import Subject, targets
+from memory.services.wrong_keys import note_right, note_wrong, refuse_flood
 
 logger = logging.getLogger(__name__)
 
 TOKEN_BYTES: Final = 32
+WAY_IN: Final = "receipts"
+"""The way in for tokens of purges, whose wrong ones count by themselves."""
 # Writers that began before hold the owner's row for the time of one transaction.
 PATIENCE: Final = "20s"
 
@@ -167,16 +170,25 @@ def proven_purge(*, owner_id: UUID) -> Purge | None:
     return next((row for row in rows if is_proven(row)), None)
 
 
-def purge_by_token(*, purge_id: UUID, token: str) -> Purge:
+def purge_by_token(*, purge_id: UUID, token: str, address: str | None) -> Purge:
     """Give a purge to whoever has its token, also when its owner is gone.
+
+    Args:
+        purge_id: which.
+        token: as it was sent.
+        address: from where; wrong tokens are counted by it as wrong keys are.
 
     Raises:
         NotFound: there is no such purge, or the token is another one; nobody is told which.
+        RateLimited: too many wrong tokens came from this address.
     """
+    refuse_flood(token, address, way_in=WAY_IN)
     purge = Purge.objects.filter(pk=purge_id).first()
     known = bytes(purge.token_digest) if purge is not None else bytes(TOKEN_BYTES)
     if not compare_digest(known, _digest(token)) or purge is None:
+        note_wrong(address, way_in=WAY_IN)
         raise NotFound("There is no such purge, or its token is another one.", code="purge.unknown")
+    note_right(token, way_in=WAY_IN)
     return purge
 
 

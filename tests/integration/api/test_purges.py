@@ -63,6 +63,24 @@ class TestParts:
         assert verify_receipt(found.json())
         problem(agent.json("get", f"/memories/{doomed}"), 404, "not_found")
 
+    def test_many_wrong_tokens_of_one_address_are_refused_unread(
+        self, agent: Client, anonymous: Client, settings: Settings
+    ) -> None:
+        settings.MOST_WRONG_KEYS = 3
+        made, other = begun(agent, source="user:al"), begun(agent, source="user:bo")
+        problem(receipt(anonymous, made), 404, "receipt.not_yet")
+        for number in range(3):
+            problem(receipt(anonymous, made, f"wrong{number}"), 404, "purge.unknown")
+        refused = receipt(anonymous, other)
+        problem(refused, 429, "rate.limited")
+        assert int(refused["Retry-After"]) == 60
+        page = anonymous.get(f"/purges/{other['id']}/{other['token']}/")
+        assert (page.status_code, page["Retry-After"]) == (429, "60")
+        problem(receipt(anonymous, made), 404, "receipt.not_yet")
+        problem(agent.json("get", "/memories/x"), 404, "not_found")
+        elsewhere = anonymous.get(f"/purges/{other['id']}/{other['token']}/", REMOTE_ADDR="203.0.113.7")
+        assert elsewhere.status_code == 200
+
     def test_without_the_right_token_there_is_no_receipt(self, agent: Client, anonymous: Client, woman: Client) -> None:
         made = begun(agent, source="user:al")
         run_purge(purge_id=UUID(made["id"]))

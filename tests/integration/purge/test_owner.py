@@ -62,7 +62,7 @@ def test_receipt_and_audit(alice: Actor, mallory: Actor, make_agent: Make) -> No
     made = begin_purge(actor=alice)
     run_purge(purge_id=made.purge.pk, most=3)
 
-    receipt = purge_by_token(purge_id=made.purge.pk, token=made.token).receipt
+    receipt = purge_by_token(purge_id=made.purge.pk, token=made.token, address=None).receipt
     assert receipt is not None
     assert verify_receipt(receipt)
     # The request itself is one event more.
@@ -116,7 +116,7 @@ def test_token_opens_state_and_receipt_and_nothing_else_does(alice: Actor, mallo
     made = begin_purge(actor=alice)
     other = begin_purge(actor=mallory)
 
-    assert purge_by_token(purge_id=made.purge.pk, token=made.token).state == PurgeState.WAITING
+    assert purge_by_token(purge_id=made.purge.pk, token=made.token, address=None).state == PurgeState.WAITING
     assert len(made.token) >= 43
     assert made.token not in "\n".join(everything_stored(alice.owner_id))
     for purge_id, token in (
@@ -126,7 +126,7 @@ def test_token_opens_state_and_receipt_and_nothing_else_does(alice: Actor, mallo
         (alice.owner_id, made.token),
     ):
         with pytest.raises(NotFound):
-            purge_by_token(purge_id=purge_id, token=token)
+            purge_by_token(purge_id=purge_id, token=token, address=None)
     assert [one.pk for one in purges_seen(actor=alice)] == [made.purge.pk]
     assert purge_seen(actor=alice, purge_id=made.purge.pk).pk == made.purge.pk
     with pytest.raises(NotFound):
@@ -134,7 +134,7 @@ def test_token_opens_state_and_receipt_and_nothing_else_does(alice: Actor, mallo
 
     run_due()
 
-    assert purge_by_token(purge_id=made.purge.pk, token=made.token).receipt is not None
+    assert purge_by_token(purge_id=made.purge.pk, token=made.token, address=None).receipt is not None
 
 
 @pytest.mark.parametrize("damage", ["missing", "torn"])
