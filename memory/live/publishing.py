@@ -31,7 +31,10 @@ def wire() -> str:
 
 
 def sealed(payload: str) -> bytes:
-    """Put before a notice the code by which it is known as ours: others may be able to write to Redis, too."""
+    """Put before a notice the code by which it is known as ours: others may be able to write to Redis, too.
+
+    They can repeat one, which makes pages look anew and no more.
+    """
     content = payload.encode()
     return signer().mac(content, purpose="live notice")[:CODE_BYTES] + content
 

@@ -131,7 +131,7 @@ def test_what_could_not_be_sent_is_said_to_all_pages_later(
 
 
 def test_what_others_write_is_passed_over(redis_in_use: RedisServer) -> None:
-    """Whoever may write to Redis does not speak to pages so, with notices of another installation neither."""
+    """Whoever may write to Redis makes up no notices, and uses none of another installation."""
     told = written("g", "tea", {"type": "forged"})
     good = sealed(told)
 
