@@ -22,6 +22,7 @@ from rest_framework.views import APIView
 
 # The generator is not made for several threads, and each of them would take seconds of a processor.
 _drawing: Final = RLock()
+_written: Final[dict[str, str | bytes]] = {}
 
 
 def described() -> Any:
@@ -30,21 +31,17 @@ def described() -> Any:
         return _described()
 
 
-def written(renderer: type[BaseRenderer]) -> bytes:
-    """Give the schema as a renderer writes it, once for each process and form."""
+def written(renderer: BaseRenderer) -> str | bytes:
+    """Give the schema as a renderer writes it; each form is written once for each process."""
     with _drawing:
-        return _written(renderer)
+        if renderer.format not in _written:
+            _written[renderer.format] = renderer.render(_described(), renderer_context={})
+        return _written[renderer.format]
 
 
 @cache
 def _described() -> Any:
     return SchemaGenerator().get_schema(request=None, public=True)  # type: ignore[no-untyped-call]
-
-
-@cache
-def _written(renderer: type[BaseRenderer]) -> bytes:
-    content: bytes = renderer().render(_described(), renderer_context={})
-    return content
 
 
 class Described(APIView):
@@ -71,11 +68,11 @@ class SchemaView(Described, SpectacularAPIView):
 
     renderer_classes = [OpenApiJsonRenderer, OpenApiJsonRenderer2, OpenApiYamlRenderer, OpenApiYamlRenderer2]
 
-    def get(self, request: Request, *args: Any, **kwargs: Any) -> HttpResponse:  # type: ignore[override]
+    def get(self, request: Request, *args: Any, **kwargs: Any) -> HttpResponse:
         """Give the schema."""
         renderer = request.accepted_renderer
         charset = f"; charset={renderer.charset}" if renderer.charset else ""
-        return HttpResponse(written(type(renderer)), content_type=f"{renderer.media_type}{charset}")
+        return HttpResponse(written(renderer), content_type=f"{renderer.media_type}{charset}")
 
 
 class DocsView(Described, SpectacularSwaggerSplitView):

@@ -6,8 +6,7 @@ from typing import Any
 
 from django.contrib.auth.forms import AuthenticationForm
 from django.contrib.auth.views import LoginView, LogoutView
-from django.http import HttpRequest
-from django.http.response import HttpResponseBase
+from django.http import HttpRequest, HttpResponse
 from django.urls import reverse
 
 from memory.errors import LociError
@@ -34,7 +33,7 @@ class Login(LoginView):
     authentication_form = LoginForm
     redirect_authenticated_user = True
 
-    def post(self, request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponseBase:
+    def post(self, request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponse:
         """Log in, or say why nobody is let in at this moment."""
         try:
             return super().post(request, *args, **kwargs)

@@ -14,6 +14,7 @@ from django.core.management import call_command
 from django.core.signals import request_finished, request_started
 from django.core.wsgi import get_wsgi_application
 from django.db import close_old_connections
+from drf_spectacular.generators import SchemaGenerator
 from drf_spectacular.renderers import OpenApiJsonRenderer
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
@@ -181,23 +182,23 @@ def test_the_schema_is_drawn_and_written_once_for_many_at_once(
     drawn: list[None] = []
     written: list[None] = []
     draw, write = (
-        documentation.SchemaGenerator.get_schema,
+        SchemaGenerator.get_schema,
         {one: one.render for one in documentation.SchemaView.renderer_classes},
     )
 
     def drawing(*arguments: Any, **options: Any) -> Any:
         drawn.append(None)
-        return draw(*arguments, **options)
+        return draw(*arguments, **options)  # type: ignore[no-untyped-call]
 
     def writing(self: Any, *arguments: Any, **options: Any) -> Any:
         written.append(None)
         return write[type(self)](self, *arguments, **options)
 
-    monkeypatch.setattr(documentation.SchemaGenerator, "get_schema", drawing)
+    monkeypatch.setattr(SchemaGenerator, "get_schema", drawing)
     for one in documentation.SchemaView.renderer_classes:
         monkeypatch.setattr(one, "render", writing)
     documentation._described.cache_clear()
-    documentation._written.cache_clear()
+    documentation._written.clear()
 
     def asked(_: int) -> Any:
         return client_of("").json("get", "/schema", Accept=accepted)
