@@ -70,6 +70,14 @@ class GuardedEmbedder:
             self._width = self._circuit.run(self._learnt_width)
         return self._width
 
+    @property
+    def known_dimension(self) -> int | None:
+        """Give the width; None for a server that has not told it yet."""
+        inner = self._embedder
+        if self._width is None and isinstance(inner, HttpEmbedder) and inner.known_dimension is None:
+            return None
+        return self.dimension
+
     def embed(self, texts: Sequence[str]) -> Vectors:
         """Embed texts as the guarded embedder does, and check the answer once more.
 
