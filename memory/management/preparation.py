@@ -18,6 +18,7 @@ from memory.providers.composition import vault_used_before
 from memory.providers.minilm.build import MANIFEST, default_directory, ensure_built
 from memory.services.accounts import FirstOwner, create_first_owner, owners_without_keys
 from memory.services.health import RESTORE_VAULT
+from memory.services.health.connecting import refused_connection
 from memory.services.jobs import ensure_schedules
 from memory.services.schema import schema_state
 from runtime.errors import RuntimeFault
@@ -147,6 +148,9 @@ def database_message(error: DatabaseError) -> str:
             "The pooler that DATABASE_URL leads to refuses start-up parameters. Take `options` out of the address; "
             "`db provision` sets what Loci needs for its roles."
         )
+    refused = refused_connection(error)
+    if refused is not None:
+        return f"{refused.detail} Nothing was started. {refused.remedy}"
     return (
         f"The database of DATABASE_URL cannot be used ({type(error).__name__}). Check the address and the roles: "
         "`python3 manage.py db provision --url …` sets them up, DATABASE_SCHEMA_URL names the owning role."

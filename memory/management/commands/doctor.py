@@ -18,6 +18,7 @@ from memory.errors import LociError
 from memory.services.accounts import owners_without_keys
 from memory.services.findings import Finding, Status, worst
 from memory.services.health import RESTORE_VAULT, health_findings
+from memory.services.health.connecting import connection_finding
 from memory.services.key_places import key_findings
 from memory.services.keys.lost_texts import lost_texts_finding
 from memory.services.keys.rotation import rotation_finding
@@ -57,6 +58,8 @@ class Command(BaseCommand):
         findings = [_python(), _environment(), _server(), *_embedded_database()]
         known = health_findings()
         reachable = all(found.name != "database" or found.status == "ok" for found in known)
+        if not reachable:
+            known = [(found.name == "database" and connection_finding()) or found for found in known]
         if not options["no_probe"]:
             known = _asked(known, reachable=reachable)
         if reachable:
