@@ -144,6 +144,11 @@ class GuardedEmbedder:
         return self.state().reason == MODEL_MISSING
 
     @property
+    def host(self) -> str:
+        """Name the host that texts are sent to; empty where they are embedded in this process."""
+        return self._embedder.host if isinstance(self._embedder, HttpEmbedder) else ""
+
+    @property
     def local(self) -> bool:
         """Tell whether texts stay on this machine when they are embedded."""
         inner = self._embedder

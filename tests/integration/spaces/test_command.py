@@ -36,6 +36,7 @@ from tests.integration.spaces.looking import (
     with_vector,
     work,
 )
+from tests.ports import reserved_port
 
 pytestmark = pytest.mark.django_db(transaction=True, databases=["default", "schema"])
 
@@ -128,6 +129,16 @@ class TestRefusals:
         settings.EMBEDDING_SECOND_PROVIDER, settings.EMBEDDING_SECOND_MODEL = "stub", OLD
         forget_providers()
         assert "space.not_configured" in refused("open")
+        assert states() == {OLD: "active"}
+
+    def test_open_where_the_new_embedder_does_not_answer(self, alice: Actor, settings: Any) -> None:
+        stored(alice, "One.")
+        address = f"127.0.0.1:{reserved_port()}"
+        settings.EMBEDDING_SECOND_PROVIDER, settings.EMBEDDING_SECOND_MODEL = "openai", "large"
+        settings.EMBEDDING_SECOND_BASE_URL = f"http://{address}/v1"
+        forget_providers()
+        said = refused("open")
+        assert f"EMBEDDING_SECOND_PROVIDER (openai/large at {address}, EMBEDDING_SECOND_BASE_URL)" in said
         assert states() == {OLD: "active"}
 
     def test_open_with_settings_that_cannot_work(self, alice: Actor, settings: Any) -> None:
