@@ -187,6 +187,11 @@ def _asked(known: list[Finding], *, reachable: bool) -> list[Finding]:
     asked = [_probed(found) if found.name == "embedder" and found.status == "ok" else found for found in known]
     if reachable:
         asked = [probed_finding() if found.name == NEO4J and found.status == "ok" else found for found in asked]
+    if settings.QUEUE_BROKER == "redis":
+        # Only then are its packages sure to be there.
+        from memory.services.health.redis import probed_redis
+
+        asked = [probed_redis() if found.name == "redis" else found for found in asked]
     return [*asked, *ollama_findings()]
 
 
