@@ -16,7 +16,12 @@ from memory.errors import EmbedderUnavailable, KeysUnavailable
 from memory.models import Owner
 from memory.providers.composition import vault_used_before
 from memory.providers.minilm.build import MANIFEST, default_directory, ensure_built
-from memory.services.accounts import FirstOwner, create_first_owner, owners_without_keys
+from memory.services.accounts import (
+    FirstOwner,
+    create_first_owner,
+    owners_of_vault_alone,
+    owners_without_keys,
+)
 from memory.services.health import RESTORE_VAULT
 from memory.services.health.connecting import refused_connection
 from memory.services.jobs import ensure_schedules
@@ -103,8 +108,8 @@ def _owners_exist() -> bool:
         return bool(cursor.fetchone()[0]) and Owner.objects.exists()
 
 
-def check_owners() -> None:
-    """See that every owner's keys are in the vault.
+def check_owners(say: Say) -> None:
+    """See that every owner's keys are in the vault, and say where the vault has owners and the database has none.
 
     Raises:
         KeysUnavailable: some are missing, as when the vault's directory was lost or another one is used.
@@ -114,6 +119,12 @@ def check_owners() -> None:
         raise KeysUnavailable(
             f"The key vault has no keys for {missing} owners of this database, so their texts cannot be read. Nothing "
             f"was started or changed. {RESTORE_VAULT}"
+        )
+    unknown = len(owners_of_vault_alone())
+    if unknown and not Owner.objects.exists():
+        say(
+            f"Warning: the key vault knows {unknown} owners and this database none. Where that is not meant, another "
+            "database belongs to the vault: check DATABASE_URL or LOCI_DATA_DIR, or restore the backup."
         )
 
 

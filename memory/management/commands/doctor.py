@@ -15,7 +15,7 @@ from django.db import DatabaseError, InterfaceError, connections
 
 from config import serving
 from memory.errors import LociError
-from memory.services.accounts import owners_without_keys
+from memory.services.accounts import owners_of_vault_alone, owners_without_keys
 from memory.services.findings import Finding, Status, worst
 from memory.services.health import RESTORE_VAULT, health_findings
 from memory.services.health.connecting import connection_finding
@@ -206,7 +206,7 @@ def _looked_at_closely() -> list[Finding]:
 def _owners() -> Finding:
     name = "owners"
     try:
-        missing = len(owners_without_keys())
+        missing, unknown = len(owners_without_keys()), len(owners_of_vault_alone())
     except (LociError, DatabaseError) as error:
         return Finding(name, "failing", f"Owners and keys cannot be compared ({type(error).__name__}).")
     if missing:
@@ -216,4 +216,5 @@ def _owners() -> Finding:
             f"The vault has no keys for {missing} owners; their texts cannot be read.",
             RESTORE_VAULT,
         )
-    return Finding(name, "ok", "The vault has the keys of every owner.")
+    others = f" It also knows {unknown} that this database does not." if unknown else ""
+    return Finding(name, "ok", f"The vault has the keys of every owner.{others}")
