@@ -50,8 +50,12 @@ class Environment:
         """What was read for each name, secrets left out."""
 
     def section(self, title: str) -> None:
-        """Begin a section of the reference page; later declarations belong to it."""
+        """Begin a section of the reference page; later declarations belong to it.
+
+        One that is begun again is read anew, as Django does with a file of settings of which one cannot be used.
+        """
         self._section = title
+        self.declarations = {name: kept for name, kept in self.declarations.items() if kept.section != title}
 
     def string(self, name: str, default: str = "", *, meaning: str, secret: bool = False, **seeds: str) -> str:
         """Read a text; a secret can also be read from the file that `NAME_FILE` names.

@@ -31,7 +31,7 @@ def make_ready(say: Say) -> None:
     preparation.bring_schema_up_to_date(say)
     # Before owners are compared with the vault: those who were purged are in a restored database, without keys.
     replay_after_restore(say)
-    preparation.check_owners()
+    preparation.check_owners(say)
     for finding in key_findings(serving.master_key_file()):
         if finding.status != "ok":
             say(f"Warning: {finding.detail} {finding.remedy}")

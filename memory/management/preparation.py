@@ -16,8 +16,14 @@ from memory.errors import EmbedderUnavailable, KeysUnavailable
 from memory.models import Owner
 from memory.providers.composition import vault_used_before
 from memory.providers.minilm.build import MANIFEST, default_directory, ensure_built
-from memory.services.accounts import FirstOwner, create_first_owner, owners_without_keys
+from memory.services.accounts import (
+    FirstOwner,
+    create_first_owner,
+    owners_of_vault_alone,
+    owners_without_keys,
+)
 from memory.services.health import RESTORE_VAULT
+from memory.services.health.connecting import refused_connection
 from memory.services.jobs import ensure_schedules
 from memory.services.schema import schema_state
 from runtime.errors import RuntimeFault
@@ -102,8 +108,8 @@ def _owners_exist() -> bool:
         return bool(cursor.fetchone()[0]) and Owner.objects.exists()
 
 
-def check_owners() -> None:
-    """See that every owner's keys are in the vault.
+def check_owners(say: Say) -> None:
+    """See that every owner's keys are in the vault, and say where the vault has owners and the database has none.
 
     Raises:
         KeysUnavailable: some are missing, as when the vault's directory was lost or another one is used.
@@ -113,6 +119,12 @@ def check_owners() -> None:
         raise KeysUnavailable(
             f"The key vault has no keys for {missing} owners of this database, so their texts cannot be read. Nothing "
             f"was started or changed. {RESTORE_VAULT}"
+        )
+    unknown = len(owners_of_vault_alone())
+    if unknown and not Owner.objects.exists():
+        say(
+            f"Warning: the key vault knows {unknown} owners and this database none. Where that is not meant, another "
+            "database belongs to the vault: check DATABASE_URL or LOCI_DATA_DIR, or restore the backup."
         )
 
 
@@ -147,6 +159,9 @@ def database_message(error: DatabaseError) -> str:
             "The pooler that DATABASE_URL leads to refuses start-up parameters. Take `options` out of the address; "
             "`db provision` sets what Loci needs for its roles."
         )
+    refused = refused_connection(error)
+    if refused is not None:
+        return f"{refused.detail} Nothing was started. {refused.remedy}"
     return (
         f"The database of DATABASE_URL cannot be used ({type(error).__name__}). Check the address and the roles: "
         "`python3 manage.py db provision --url …` sets them up, DATABASE_SCHEMA_URL names the owning role."

@@ -70,6 +70,14 @@ class GuardedEmbedder:
             self._width = self._circuit.run(self._learnt_width)
         return self._width
 
+    @property
+    def known_dimension(self) -> int | None:
+        """Give the width; None for a server that has not told it yet."""
+        inner = self._embedder
+        if self._width is None and isinstance(inner, HttpEmbedder) and inner.known_dimension is None:
+            return None
+        return self.dimension
+
     def embed(self, texts: Sequence[str]) -> Vectors:
         """Embed texts as the guarded embedder does, and check the answer once more.
 
@@ -134,6 +142,11 @@ class GuardedEmbedder:
     def lacks_model(self) -> bool:
         """Tell whether the embedder's last use failed since its server does not have the model."""
         return self.state().reason == MODEL_MISSING
+
+    @property
+    def host(self) -> str:
+        """Name the host that texts are sent to; empty where they are embedded in this process."""
+        return self._embedder.host if isinstance(self._embedder, HttpEmbedder) else ""
 
     @property
     def local(self) -> bool:

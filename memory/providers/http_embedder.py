@@ -7,6 +7,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, ClassVar
+from urllib.parse import urlsplit
 
 import numpy as np
 
@@ -119,6 +120,11 @@ class HttpEmbedder(ABC):
     def model(self) -> str:
         """Give the name that the server knows the model by."""
         return self._model
+
+    @property
+    def host(self) -> str:
+        """Name the server's host, with its port where the address has one."""
+        return urlsplit(self._address).netloc.rpartition("@")[2]
 
     @property
     def loopback(self) -> bool:

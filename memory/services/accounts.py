@@ -95,6 +95,11 @@ def owner_of(user: User) -> Owner:
     return owner
 
 
+def owners_of_vault_alone() -> set[UUID]:
+    """List owners whose keys the vault has and of whom the database knows nothing, as when it is another one's."""
+    return keyring().vault.owners() - set(Owner.objects.values_list("pk", flat=True))
+
+
 def owners_without_keys() -> set[UUID]:
     """List owners whose keys the vault lacks; their texts cannot be read. Those who are purged lack them on purpose."""
     known = keyring().vault.owners()

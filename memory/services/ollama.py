@@ -12,6 +12,8 @@ from memory.providers.composition import ollama_embedder, ollama_server
 from memory.providers.embedder_choices import SECOND, EmbedderChoice, ollama_choices
 from memory.providers.ollama_server import OllamaServer, Progress, checked_name
 from memory.services.findings import Finding
+from runtime import ollama as program
+from runtime.errors import RuntimeFault
 
 StepState = Literal["ok", "skipped", "failed"]
 LONGEST_FETCH_SECONDS: Final = 24 * 3_600.0
@@ -19,6 +21,8 @@ PROBE: Final = "Is the embedder there?"
 START: Final = "python3 manage.py ollama --start"
 FETCH: Final = "python3 manage.py ollama --fetch"
 ELSEWHERE: Final = "Start Ollama on its machine, or set OLLAMA_BASE_URL to where it runs."
+INSTALL: Final = f"Install Ollama (https://ollama.com/download), then: {START}"
+OTHER: Final = "ollama.other"
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,9 +57,9 @@ def steps(
     """
     name = checked_name(choice.model)
     with closing(ollama_server(choice)) as server:
-        reached = _reached(server)
+        reached = _reached(server, choice)
         yield reached
-        started = _started(server, start, needed=reached.state == "failed")
+        started = _started(server, start, reached)
         yield started
         if "ok" not in (reached.state, started.state):
             return
@@ -85,25 +89,42 @@ def _found(choice: EmbedderChoice) -> Finding:
     return Finding(name, "ok", " ".join(step.detail for step in told if step.state == "ok"))
 
 
-def _reached(server: OllamaServer) -> Step:
+def _reached(server: OllamaServer, choice: EmbedderChoice) -> Step:
     try:
         return Step("reach", "ok", f"Ollama {server.version()} answers at {server.address}.")
     except LociError as error:
-        remedy = START if server.loopback else ELSEWHERE
+        remedy = _address(choice) if error.machine_code == OTHER else _start_of(server)
         return Step("reach", "failed", f"{error.message} The address is {server.address}.", remedy)
 
 
-def _started(server: OllamaServer, start: Callable[[str], str] | None, *, needed: bool) -> Step:
-    if not needed:
+def _address(choice: EmbedderChoice) -> str:
+    own = f", or {choice.prefix}_BASE_URL," if choice.prefix else ""
+    return f"Set OLLAMA_BASE_URL{own} to where Ollama listens."
+
+
+def _start_of(server: OllamaServer) -> str:
+    if not server.loopback:
+        return ELSEWHERE
+    try:
+        program.program()
+    except RuntimeFault:
+        return INSTALL
+    return START
+
+
+def _started(server: OllamaServer, start: Callable[[str], str] | None, reached: Step) -> Step:
+    if reached.state == "ok":
         return Step("start", "skipped", "It runs already.")
     if start is None:
         return Step("start", "skipped", "Nothing was started, since that was not asked for.")
+    if server.loopback and reached.remedy not in (START, INSTALL):
+        return Step("start", "failed", "Nothing was started, since something else has the address.", reached.remedy)
     if not server.loopback:
         return Step("start", "failed", "It is on another machine, where nothing can be started from here.", ELSEWHERE)
     try:
         return Step("start", "ok", start(server.address))
     except LociError as error:
-        return Step("start", "failed", error.message, ELSEWHERE)
+        return Step("start", "failed", error.message, INSTALL if reached.remedy == INSTALL else ELSEWHERE)
 
 
 def _present(server: OllamaServer, model: str) -> Step:

@@ -51,13 +51,15 @@ PUT_VECTORS: Final = """
     ON CONFLICT (owner_id, memory_id, space_id)
     DO UPDATE SET vec = excluded.vec, scope = excluded.scope, live = excluded.live
 """
-# In one statement, so that it sees the spaces of the moment at which it writes, and costs no further round trip.
+# In one statement, so that it sees the spaces of the moment at which it writes, and costs no further round trip. What
+# the writer queues for the space in use takes no owner the right to be served by the one beside it, and is not noted.
 INSERT_VECTORS: Final = f"""
     WITH put AS ({PUT_VECTORS})
     INSERT INTO memory_duework (owner_id, job, due_at)
     SELECT %(owner)s, %(job)s, %(now)s WHERE EXISTS (
         SELECT FROM memory_embeddingspace s
         WHERE s.state IN ('active', 'filling', 'standby') AND s.pause = '' AND s.id <> ALL (%(given)s::integer[])
+          AND NOT (s.state = 'active' AND %(pending)s)
     )
     ON CONFLICT (owner_id, job) DO UPDATE SET due_at = LEAST(memory_duework.due_at, excluded.due_at)
 """
@@ -271,7 +273,8 @@ def insert_vectors(rows: Sequence[Memory], embedded: Embedded) -> None:
     """
     _put(INSERT_VECTORS, rows, embedded)
     if embedded.pending:
-        queue_vectors([row.pk for row in rows], now=now())
+        _queue([row.pk for row in rows], now=now())
+        call_for_work(DueWork.VECTORS, due_at=now())
 
 
 def add_vectors(rows: Sequence[Memory], embedded: Embedded) -> None:
@@ -294,6 +297,7 @@ def _put(statement: str, rows: Sequence[Memory], embedded: Embedded) -> None:
                 "live": [row.status == Status.LIVE for _, row, _ in every],
                 "vectors": [vector_text(vector) for _, _, vector in every],
                 "given": [one.space_id for one in embedded.spaces],
+                "pending": embedded.pending,
                 "job": DueWork.SPACES,
                 "now": now(),
             },
@@ -305,15 +309,19 @@ def _put(statement: str, rows: Sequence[Memory], embedded: Embedded) -> None:
 
 def queue_vectors(memory_ids: Sequence[UUID], *, now: datetime) -> None:
     """Queue the vectors of memories for the backfill and tell the workers, also of the space beside the one in use."""
-    PendingVector.objects.bulk_create(
-        [PendingVector(owner_id=current_owner(), memory_id=memory_id, next_at=now) for memory_id in memory_ids],
-        ignore_conflicts=True,
-    )
+    _queue(memory_ids, now=now)
     with connection.cursor() as cursor:
         cursor.execute(
             CALL_FOR_VECTORS,
             {"owner": current_owner(), "now": now, "vectors": DueWork.VECTORS, "spaces": DueWork.SPACES},
         )
+
+
+def _queue(memory_ids: Sequence[UUID], *, now: datetime) -> None:
+    PendingVector.objects.bulk_create(
+        [PendingVector(owner_id=current_owner(), memory_id=memory_id, next_at=now) for memory_id in memory_ids],
+        ignore_conflicts=True,
+    )
 
 
 def note_expiry(rows: Iterable[Memory]) -> None:

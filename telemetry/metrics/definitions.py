@@ -103,7 +103,7 @@ REDIS_UP = _gauge(
 SPACE_FILL = _gauge(
     "loci_embedding_space_filled_ratio",
     "Share of the memories that have a vector in the embedding space beside the one in use, by its state (`filling`, "
-    "`standby`); absent where there is none.",
+    "`standby`); absent where there is none, and before anything was counted in it.",
     "state",
 )
 SPACE_PAUSED = _gauge(

@@ -96,7 +96,7 @@ def _worked_on(work: Work, in_table: int) -> Values:
     return {
         metrics.QUEUE_TASKS: [((), float(tasks))] if work.queue_answers else [],
         metrics.QUEUE_LAG: [((), max(0.0, waited))] if work.queue_answers else [],
-        metrics.SPACE_FILL: [((space.state,), space.share)] if space is not None else [],
+        metrics.SPACE_FILL: [((space.state,), space.share)] if space is not None and space.share is not None else [],
         metrics.SPACE_PAUSED: [((space.state,), float(bool(space.pause)))] if space is not None else [],
         metrics.WORKER_SEEN: [((), work.last_run.timestamp())] if work.last_run is not None else [],
     }

@@ -24,7 +24,7 @@ from memory.redis.connection import Connection, connection, forget_connection
 from memory.redis.counts import RedisCounts
 from memory.redis.waiting import dated, entries, queue_key, remove, waiting_calls
 from memory.redis.windows import count_request
-from memory.services.health.redis import redis_finding
+from memory.services.health.redis import probed_redis, redis_finding
 from tests.contract.providers.tls_server import make_authority, make_identity
 from tests.environment import PROJECT
 from tests.ports import reserved_port
@@ -121,6 +121,36 @@ def test_a_refused_password_is_said_and_no_error_of_requests(
         forget_connection()
         server.end()
     assert "right one" not in caplog.text
+
+
+@pytest.mark.parametrize(
+    ("policy", "broker", "commands", "told"),
+    [
+        ("allkeys-lru", "redis", "+@all", "allkeys-lru"),
+        ("volatile-lru", "redis", "+@all", ""),
+        ("allkeys-lru", "orm", "+@all", ""),
+        ("allkeys-lru", "redis", "+@all -info", ""),
+    ],
+)
+def test_a_server_that_may_throw_calls_away_is_told(
+    policy: str, broker: str, commands: str, told: str, settings: Settings
+) -> None:
+    need_redis()
+    server = RedisServer("--maxmemory", "64mb", "--maxmemory-policy", policy)
+    server.start()
+    try:
+        with server.client() as client:
+            client.execute_command("ACL", "SETUSER", "loci", "on", ">secret", "~loci:*", "&loci:*", *commands.split())
+        url = server.url.replace("//", "//loci@")
+        settings.REDIS = redis_parameters(url, password="secret", ca_file="", timeout=1)
+        settings.QUEUE_BROKER = broker
+        forget_connection()
+        found = probed_redis()
+        assert (found.status, told in found.detail) == ("degraded" if told else "ok", True)
+        assert redis_finding().status == "ok"
+    finally:
+        forget_connection()
+        server.end()
 
 
 def test_a_socket_of_this_machine(settings: Settings) -> None:

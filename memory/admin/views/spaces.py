@@ -45,8 +45,11 @@ def _progress(space: EmbeddingSpace) -> str:
     if space.state not in BESIDE:
         return ""
     found = progress_of(space)
-    counts = {"done": whole(found.done), "total": whole(found.total), "percent": local(f"{found.percent}%")}
-    sentence = _("%(done)s of %(total)s memories (%(percent)s)") % counts
+    if found.percent is None:
+        sentence = _("not counted yet")
+    else:
+        counts = {"done": whole(found.done), "total": whole(found.total), "percent": local(f"{found.percent}%")}
+        sentence = _("%(done)s of %(total)s memories (%(percent)s)") % counts
     return (
         sentence
         if not space.pause

@@ -277,7 +277,7 @@ class Command(BaseCommand):
             self.stdout.write(f"Database {database} is set up, with the passwords of the settings.")
             return
         if not url:
-            cluster = self._cluster("set up without --url")
+            cluster = self._cluster("set up without --url or LOCI_SUPERUSER_URL")
             with borrowed_database(cluster):
                 provision(cluster.socket_directory, database)
             self.stdout.write(f"Database {database} is set up on the embedded server.")

@@ -15,9 +15,10 @@ from django.db import DatabaseError, InterfaceError, connections
 
 from config import serving
 from memory.errors import LociError
-from memory.services.accounts import owners_without_keys
+from memory.services.accounts import owners_of_vault_alone, owners_without_keys
 from memory.services.findings import Finding, Status, worst
 from memory.services.health import RESTORE_VAULT, health_findings
+from memory.services.health.connecting import connection_finding
 from memory.services.key_places import key_findings
 from memory.services.keys.lost_texts import lost_texts_finding
 from memory.services.keys.rotation import rotation_finding
@@ -57,6 +58,8 @@ class Command(BaseCommand):
         findings = [_python(), _environment(), _server(), *_embedded_database()]
         known = health_findings()
         reachable = all(found.name != "database" or found.status == "ok" for found in known)
+        if not reachable:
+            known = [(found.name == "database" and connection_finding()) or found for found in known]
         if not options["no_probe"]:
             known = _asked(known, reachable=reachable)
         if reachable:
@@ -184,6 +187,11 @@ def _asked(known: list[Finding], *, reachable: bool) -> list[Finding]:
     asked = [_probed(found) if found.name == "embedder" and found.status == "ok" else found for found in known]
     if reachable:
         asked = [probed_finding() if found.name == NEO4J and found.status == "ok" else found for found in asked]
+    if settings.QUEUE_BROKER == "redis":
+        # Only then are its packages sure to be there.
+        from memory.services.health.redis import probed_redis
+
+        asked = [probed_redis() if found.name == "redis" else found for found in asked]
     return [*asked, *ollama_findings()]
 
 
@@ -198,7 +206,7 @@ def _looked_at_closely() -> list[Finding]:
 def _owners() -> Finding:
     name = "owners"
     try:
-        missing = len(owners_without_keys())
+        missing, unknown = len(owners_without_keys()), len(owners_of_vault_alone())
     except (LociError, DatabaseError) as error:
         return Finding(name, "failing", f"Owners and keys cannot be compared ({type(error).__name__}).")
     if missing:
@@ -208,4 +216,5 @@ def _owners() -> Finding:
             f"The vault has no keys for {missing} owners; their texts cannot be read.",
             RESTORE_VAULT,
         )
-    return Finding(name, "ok", "The vault has the keys of every owner.")
+    others = f" It also knows {unknown} that this database does not." if unknown else ""
+    return Finding(name, "ok", f"The vault has the keys of every owner.{others}")

@@ -45,8 +45,8 @@ class Command(BaseCommand):
         choices = [ollama_choice(model)] if model else ollama_choices() or [ollama_choice()]
         with errors_for_operators():
             told = [self._brought_up(choice, options, named=len(choices) > 1) for choice in choices]
-        well = all(value["ok"] for value in told)
-        lines = [] if told[0]["configured"] or not well else [_settings(choices[0].model)]
+        well, unused = all(value["ok"] for value in told), not ollama_choices()
+        lines = [] if told[0]["configured"] or not (well or unused) else [_settings(choices[0].model)]
         value = {**told[0], "ok": well, **({"second": told[1]} if told[1:] else {})}
         answer(self.stdout.write, value, as_json=as_json, lines=lines)
         if not well:
@@ -103,7 +103,7 @@ class _Shown:
 
 def _settings(model: str) -> str:
     return (
-        f"Loci does not embed with it. For that, set EMBEDDING_PROVIDER=ollama and EMBEDDING_MODEL={model}; or, where "
-        "memories were stored with another embedder, EMBEDDING_SECOND_PROVIDER and EMBEDDING_SECOND_MODEL, and move: "
-        "`manage.py spaces`."
+        "Loci embeds with another embedder and does not need it. To embed with it, set EMBEDDING_PROVIDER=ollama and "
+        f"EMBEDDING_MODEL={model}; or, where memories were stored with another embedder, EMBEDDING_SECOND_PROVIDER and "
+        "EMBEDDING_SECOND_MODEL, and move: `manage.py spaces`."
     )

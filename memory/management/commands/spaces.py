@@ -137,9 +137,12 @@ def _lines(space: Mapping[str, Any]) -> list[str]:
         lines.append("    Not all indexes can be used. `manage.py spaces open` makes them anew.")
     progress = space["progress"]
     if progress is not None:
+        waiting = f"{progress['owners_waiting']} waiting"
         lines.append(
             f"    {progress['done']} of {progress['total']} memories ({progress['percent']} %), "
-            f"{counted(progress['owners_whole'], 'owner')} whole, {progress['owners_waiting']} waiting"
+            f"{counted(progress['owners_whole'], 'owner')} whole, {waiting}"
+            if progress["percent"] is not None
+            else f"    not counted yet, {waiting}"
         )
         if progress["closed"]:
             lines.append(f"    {counted(progress['closed'], 'text does', 'texts do')} not open and got no vector.")

@@ -39,7 +39,9 @@ WORK_SQL: Final = """
            (SELECT ARRAY[provider, model, dimension::text] FROM memory_embeddingspace WHERE state = %(active)s),
            EXISTS (SELECT FROM memory_owner),
            (SELECT ARRAY[s.state, s.provider, s.model, s.pause, coalesce(sum(f.done + f.closed), 0)::text,
-                         coalesce(sum(f.total), 0)::text]
+                         coalesce(sum(f.total), 0)::text,
+                         (count(f.owner_id) > 0
+                          OR NOT EXISTS (SELECT FROM memory_duework WHERE job = %(spaces)s))::text]
             FROM memory_embeddingspace s LEFT JOIN memory_spacefill f ON f.space_id = s.id
             WHERE s.state = ANY(%(beside)s) GROUP BY s.id LIMIT 1)
 """
@@ -47,7 +49,10 @@ WORK_SQL: Final = """
 
 @dataclass(frozen=True, slots=True)
 class Beside:
-    """The embedding space beside the one in use: its state, its model, why it pauses, and how far it is."""
+    """The embedding space beside the one in use: its state, its model, why it pauses, and how far it is.
+
+    `counted` is False where everybody's turn is still to come.
+    """
 
     state: str
     provider: str
@@ -55,10 +60,13 @@ class Beside:
     pause: str
     done: int
     total: int
+    counted: bool
 
     @property
-    def share(self) -> float:
-        """Give the share of the memories that have their vector in it, 0 to 1."""
+    def share(self) -> float | None:
+        """Give the share of the memories that have their vector in it, 0 to 1; None before anything was counted."""
+        if not self.counted:
+            return None
         return min(1.0, self.done / self.total) if self.total else 1.0
 
 
@@ -111,6 +119,7 @@ def waiting_work(cursor: Cursor | None = None) -> Work:
         {
             "vectors": DueWork.VECTORS,
             "tokens": DueWork.TOKENS,
+            "spaces": DueWork.SPACES,
             "consolidation": list(CONSOLIDATION),
             "retry": DueWork.CONSOLIDATE_RETRY,
             "tasks": list(SIGNS_OF_LIFE),
@@ -121,8 +130,8 @@ def waiting_work(cursor: Cursor | None = None) -> Work:
     )
     row = list(cursor.fetchone())
     if row[-1] is not None:
-        state, provider, model, pause, done, total = row[-1]
-        row[-1] = Beside(state, provider, model, pause, int(done), int(total))
+        state, provider, model, pause, done, total, some = row[-1]
+        row[-1] = Beside(state, provider, model, pause, int(done), int(total), some == "true")
     return Work(*row)
 
 
@@ -165,7 +174,7 @@ def _space_beside(space: Beside) -> Finding:
         if space.state == SpaceState.STANDBY:
             remedy = "Check the embedder that was used before, or give its space up: python3 manage.py spaces retire"
         return Finding(name, "degraded", detail, remedy)
-    done = f"{space.done} of {space.total} memories"
+    done = f"{space.done} of {space.total} memories" if space.counted else "not counted yet"
     if space.state == SpaceState.FILLING:
         return Finding(name, "ok", f"The space of {this} is being filled: {done}. Recall goes on in the one in use.")
     return Finding(name, "ok", f"The space of {this} stands by: {done}.")

@@ -43,10 +43,12 @@ class SpacesInUse:
 def spaces_in_use() -> SpacesInUse:
     """Give the space in use with its embedder, opening the first one when the installation has none yet.
 
-    One statement. An embedder whose model is not that of a space never gets it: vectors of two models never meet.
+    One statement. An embedder whose model is not that of a space never gets it: vectors of two models never meet. A
+    server that has not told its width yet is not asked for it: while it is away, the other embedder is there.
 
     Raises:
-        EmbedderUnavailable: no configured embedder made the vectors in use, or it cannot tell its width.
+        EmbedderUnavailable: no configured embedder made the vectors in use, its vectors have another width now, or the
+            first space is to be opened and it does not answer.
     """
     states = (SpaceState.ACTIVE, *BESIDE)
     rows = {row.state: row for row in EmbeddingSpace.objects.filter(state__in=states)}
@@ -58,19 +60,20 @@ def spaces_in_use() -> SpacesInUse:
             raise _another(active, model)
     else:
         model = required_model(active)
-    if active.dimension != model.dimension:
-        raise EmbedderUnavailable(
-            f"The stored vectors have the width {active.dimension}, but the embedder now answers with "
-            f"{model.dimension}. Have its server use the former model again, or move to the other one in a space of "
-            "its own (`manage.py spaces`).",
-            code="embedder.width_changed",
-        )
-    return SpacesInUse(Kept(active, model), _made_for_now(next(iter(rows.values()), None)))
+    kept = Kept(active, model)
+    _require_width(kept, model.known_dimension)
+    return SpacesInUse(kept, _made_for_now(next(iter(rows.values()), None)))
 
 
 def active_space() -> EmbeddingSpace:
-    """Give the space in use, as `spaces_in_use` does."""
-    return spaces_in_use().active.space
+    """Give the space in use, of whose embedder it is known that it answers, now or before, with the space's width.
+
+    Raises:
+        EmbedderUnavailable: as `spaces_in_use`, or the embedder cannot tell its width.
+    """
+    active = spaces_in_use().active
+    _require_width(active, active.model.dimension)
+    return active.space
 
 
 def space_beside() -> EmbeddingSpace | None:
@@ -155,6 +158,16 @@ def _open_first_space(model: GuardedEmbedder) -> EmbeddingSpace:
         if created:
             cursor.execute("SELECT loci_index_space(%s, %s)", [space.pk, dimension])
     return space
+
+
+def _require_width(kept: Kept, width: int | None) -> None:
+    if width in (None, kept.space.dimension):
+        return
+    raise EmbedderUnavailable(
+        f"The stored vectors have the width {kept.space.dimension}, but the embedder now answers with {width}. Have "
+        "its server use the former model again, or move to the other one in a space of its own (`manage.py spaces`).",
+        code="embedder.width_changed",
+    )
 
 
 def _another(space: EmbeddingSpace, model: GuardedEmbedder) -> EmbedderUnavailable:

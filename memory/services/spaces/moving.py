@@ -15,6 +15,7 @@ from django.db import connection, transaction
 from memory.errors import Conflict, EmbedderUnavailable, NotFound, OwnerPurging
 from memory.models import DueWork, EmbeddingSpace, SpaceFill, SpaceState
 from memory.providers.composition import second_embedder
+from memory.providers.embedder_choices import OLLAMA, first_choice, second_choice
 from memory.providers.guarded_embedder import GuardedEmbedder
 from memory.services.clock import now
 from memory.services.spaces.emptying import Tell, empty_space, owners_in_turn
@@ -52,7 +53,7 @@ def open_space(*, tell: Tell) -> EmbeddingSpace:
     require_owning_role()
     active = _active()
     model = _other_model(active)
-    dimension = model.embed([PROBE]).shape[1]
+    dimension = _told_width(model)
     if dimension > WIDEST:
         raise Conflict(
             f"The model's vectors have {dimension:,} dimensions; an index takes {WIDEST:,} at most.",
@@ -254,6 +255,20 @@ def _other_model(active: EmbeddingSpace) -> GuardedEmbedder:
     )
 
 
+def _told_width(model: GuardedEmbedder) -> int:
+    """Ask an embedder for a vector and give its width; a failure says which of the embedders it is."""
+    try:
+        return int(model.embed([PROBE]).shape[1])
+    except EmbedderUnavailable as error:
+        choice = second_choice() if model is second_embedder() else first_choice()
+        setting = f"{choice.prefix}_BASE_URL" + (" or OLLAMA_BASE_URL" if choice.provider == OLLAMA else "")
+        where = f" at {model.host}, {setting}" if model.host else ""
+        raise EmbedderUnavailable(
+            f"{error.message} It is the embedder of {choice.prefix}_PROVIDER ({model.provider}/{model.model}{where}).",
+            code=error.machine_code,
+        ) from error
+
+
 def _require_well(space: EmbeddingSpace) -> None:
     model = model_of(space)
     if model is None:
@@ -261,7 +276,7 @@ def _require_well(space: EmbeddingSpace) -> None:
             f"No configured embedder is {space.provider}/{space.model}. Name it by EMBEDDING_SECOND_PROVIDER and "
             "EMBEDDING_SECOND_MODEL.",
         )
-    if model.embed([PROBE]).shape[1] != space.dimension:
+    if _told_width(model) != space.dimension:
         raise EmbedderUnavailable("The embedder now answers with another width than its stored vectors have.")
 
 

@@ -54,8 +54,10 @@ class Progress:
     owners_waiting: int
 
     @property
-    def percent(self) -> int:
-        """Give the whole percents that are done; 100 only where nothing is missing."""
+    def percent(self) -> int | None:
+        """Give the whole percents done; 100 only where nothing is missing, None before anything was counted."""
+        if self.owners_waiting and not self.owners:
+            return None
         return percent(self.done + self.closed, self.total)
 
     def described(self) -> dict[str, Any]:

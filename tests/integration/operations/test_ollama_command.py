@@ -7,7 +7,9 @@ import json
 import os
 import sys
 from collections.abc import Iterator
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
+from threading import Thread
 from typing import Any
 
 import psutil
@@ -68,6 +70,17 @@ def installed(folder: Path, monkeypatch: pytest.MonkeyPatch, tmp_path: Path, set
         if "ollama_like.py" in " ".join(child.cmdline()):
             child.kill()
             child.wait()
+
+
+@pytest.fixture
+def something_else() -> Iterator[str]:
+    """A web server that is not Ollama."""
+    with ThreadingHTTPServer(("127.0.0.1", 0), BaseHTTPRequestHandler) as server:
+        thread = Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01}, daemon=True)
+        thread.start()
+        yield f"http://127.0.0.1:{server.server_address[1]}"
+        server.shutdown()
+        thread.join()
 
 
 def run(*arguments: str) -> tuple[int, dict[str, Any]]:
@@ -183,6 +196,28 @@ def test_one_that_is_not_installed_is_told_so(installed: str, folder: Path) -> N
     code, report = run("--start")
     assert code == 1
     assert "not installed" in report["steps"][-1]["detail"]
+    assert ["ollama.com/download" in step["remedy"] for step in report["steps"]] == [True, True]
+
+
+@pytest.mark.parametrize("arguments", [(), ("--start",)])
+def test_where_something_else_listens_the_address_is_wrong(
+    installed: str, settings: Any, something_else: str, arguments: tuple[str, ...]
+) -> None:
+    settings.OLLAMA_BASE_URL = something_else
+    code, report = run(*arguments)
+    assert code == 1
+    remedies = {step["remedy"] for step in report["steps"] if step["state"] == "failed"}
+    assert remedies == {"Set OLLAMA_BASE_URL, or EMBEDDING_BASE_URL, to where Ollama listens."}
+    assert states(report) == {"reach": "failed", "start": "failed" if arguments else "skipped"}
+
+
+def test_who_embeds_otherwise_is_told_that_it_is_not_needed(installed: str, settings: Any) -> None:
+    settings.EMBEDDING_PROVIDER = "stub"
+    forget_providers()
+    output = io.StringIO()
+    with pytest.raises(SystemExit):
+        call_command("ollama", stdout=output)
+    assert "does not need it. To embed with it, set EMBEDDING_PROVIDER=ollama" in output.getvalue()
 
 
 def test_nothing_is_started_for_another_machine(installed: str, settings: Any) -> None:
@@ -264,7 +299,10 @@ class TestBesideUp:
         assert states(gone)["reach"] == "failed"
 
 
-def test_doctor_names_the_step_that_fails(server: OllamaLike, settings: Any) -> None:
+def test_doctor_names_the_step_that_fails(
+    server: OllamaLike, settings: Any, folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("PATH", f"{folder}{os.pathsep}{os.environ['PATH']}")
     (found,) = ollama_findings()
     assert (found.status, found.remedy) == ("degraded", "python3 manage.py ollama --fetch")
     assert found.detail == f"Ollama does not have {MODEL}."
@@ -272,3 +310,6 @@ def test_doctor_names_the_step_that_fails(server: OllamaLike, settings: Any) -> 
     assert [one.status for one in ollama_findings()] == ["ok"]
     settings.OLLAMA_BASE_URL = "http://127.0.0.1:9"
     assert [one.remedy for one in ollama_findings()] == ["python3 manage.py ollama --start"]
+    (folder / "ollama").unlink()
+    monkeypatch.setenv("PATH", str(folder))
+    assert "ollama.com/download" in ollama_findings()[0].remedy

@@ -142,6 +142,7 @@ def test_a_server_of_ones_own_is_set_up_but_never_started_or_stopped(operator: O
         refused = operator.db(*action, DATABASE_URL=url)
         assert refused.returncode == 1
         assert "DATABASE_URL is set" in refused.stderr
+    assert "without --url or LOCI_SUPERUSER_URL" in operator.db("provision", DATABASE_URL=url).stderr
     assert operator.db("status").returncode == 0
 
 

@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from memory.crypto.keyring import keyring
 from memory.errors import KeysUnavailable
+from memory.ids import new_id
+from memory.management.commands import doctor
+from memory.management.preparation import check_owners
 from memory.providers import composition
 from memory.services.actors import Actor
 
@@ -24,3 +29,18 @@ def test_an_empty_vault_of_a_new_installation_is_set_up(settings: Any, tmp_path:
     settings.KEYS_DIRECTORY = tmp_path / "new"
     assert composition.open_vault().owners() == set()
     assert composition.vault_used_before()
+
+
+@pytest.mark.django_db
+def test_a_vault_of_other_owners_is_told(settings: Any, make_owner: Callable[..., Actor]) -> None:
+    """As where the address leads to a new database."""
+    known = keyring().vault.owners()
+    keyring().vault.create(new_id())
+    said: list[str] = []
+    check_owners(said.append)
+    assert len(said) == 1
+    assert f"knows {len(known) + 1} owners and this database none" in said[0]
+    make_owner("alice")
+    check_owners(said.append)
+    assert len(said) == 1
+    assert f"It also knows {len(known) + 1} that this database does not." in doctor._owners().detail

@@ -18,6 +18,8 @@ from memory.models import DueWork, EmbeddingSpace, MemoryVector, SpaceFill, Spac
 from memory.providers.composition import forget_providers
 from memory.services.actors import Actor
 from memory.services.clock import now
+from memory.services.health import health_findings
+from memory.services.health.work import waiting_work
 from memory.services.questions import RecallRequest
 from memory.services.recall import recall
 from memory.services.spaces import moving
@@ -35,6 +37,7 @@ from tests.integration.spaces.looking import (
     with_vector,
     work,
 )
+from tests.ports import reserved_port
 
 pytestmark = pytest.mark.django_db(transaction=True, databases=["default", "schema"])
 
@@ -65,6 +68,13 @@ def as_role(role: str, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
         connections["schema"].close()
 
 
+def told_by_health() -> tuple[str, float | None]:
+    """Give what health says of the space beside the one in use, and its share."""
+    (told,) = [one.detail for one in health_findings() if one.name == "second space"]
+    beside = waiting_work().beside
+    return told, beside.share if beside is not None else -1.0
+
+
 @pytest.fixture
 def filled(alice: Actor) -> Actor:
     """Alice with two memories, whose vectors stand in both spaces."""
@@ -80,12 +90,20 @@ def test_the_whole_way(alice: Actor) -> None:
     opened = answered("open")["space"]
     assert (opened["model"], opened["dimension"], opened["state"]) == (NEW, 768, "filling")
     assert opened["indexes"] == {"count": 16, "bytes": opened["indexes"]["bytes"], "valid": True}
-    assert opened["progress"]["owners_waiting"] == 1
+    assert (opened["progress"]["owners_waiting"], opened["progress"]["percent"]) == (1, None)
+    assert "not counted yet, 1 waiting" in typed("status")
+    assert told_by_health() == (
+        f"The space of stub/{NEW} is being filled: not counted yet. Recall goes on in the one in use.",
+        None,
+    )
     said = typed("fill")
     assert "owners: 1 of 1" in said
     assert "2 of 2 memories (100 %), 1 owner whole" in said
     switched = answered("switch")
     assert (switched["active"]["model"], switched["standby"]["model"], switched["missing"]) == (NEW, OLD, 0)
+    assert switched["standby"]["progress"]["percent"] is None
+    work()
+    assert told_by_health() == (f"The space of stub/{OLD} stands by: 2 of 2 memories.", 1.0)
     assert found(alice, "The kettle sings.")[0] == "The kettle sings."
     told = {space["model"]: space for space in answered("status")["spaces"]}
     assert (told[NEW]["state"], told[NEW]["progress"], told[OLD]["state"]) == ("active", None, "standby")
@@ -122,6 +140,16 @@ class TestRefusals:
         settings.EMBEDDING_SECOND_PROVIDER, settings.EMBEDDING_SECOND_MODEL = "stub", OLD
         forget_providers()
         assert "space.not_configured" in refused("open")
+        assert states() == {OLD: "active"}
+
+    def test_open_where_the_new_embedder_does_not_answer(self, alice: Actor, settings: Any) -> None:
+        stored(alice, "One.")
+        address = f"127.0.0.1:{reserved_port()}"
+        settings.EMBEDDING_SECOND_PROVIDER, settings.EMBEDDING_SECOND_MODEL = "openai", "large"
+        settings.EMBEDDING_SECOND_BASE_URL = f"http://{address}/v1"
+        forget_providers()
+        said = refused("open")
+        assert f"EMBEDDING_SECOND_PROVIDER (openai/large at {address}, EMBEDDING_SECOND_BASE_URL)" in said
         assert states() == {OLD: "active"}
 
     def test_open_with_settings_that_cannot_work(self, alice: Actor, settings: Any) -> None:
@@ -284,6 +312,7 @@ class TestPages:
         stored(alice, "One.", "Two.")
         typed("open")
         client.force_login(User.objects.get(username="boss"))
+        assert "not counted yet" in client.get(reverse("loci-admin:spaces")).content.decode()
         work()
         html = client.get(reverse("loci-admin:spaces")).content.decode()
         assert "2 of 2 memories (100%)" in html

@@ -14,7 +14,7 @@ from typing import Any
 import httpx
 import pytest
 from django.core.handlers.asgi import ASGIHandler
-from django.db import OperationalError
+from django.db import OperationalError, connection
 from django.test import Client
 from django_q.models import OrmQ
 from pytest_django import DjangoAssertNumQueries, Settings
@@ -136,6 +136,13 @@ class TestReady:
             assert answer.status_code == code
             assert "Alice" not in answer.content.decode()
         assert answer.json()["status"] == "failing"
+
+    def test_a_newer_schema_takes_no_requests_from_what_still_runs(self, alice: Actor) -> None:
+        with connection.cursor() as cursor:
+            cursor.execute("INSERT INTO django_migrations (app, name, applied) VALUES ('memory', '9999_new', now())")
+        answer = Client().get(READY)
+        assert (answer.status_code, answer.json()["status"]) == (200, "degraded")
+        assert {"name": "schema", "status": "degraded"} in answer.json()["checks"]
 
     def test_a_model_that_is_set_up_wrongly_keeps_nobody_from_serving(self, settings: Settings) -> None:
         settings.RERANKER_PROVIDER, settings.RERANKER_PATH = "onnx", ""

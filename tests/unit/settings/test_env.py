@@ -164,3 +164,11 @@ class TestDatabaseAddress:
         assert pooled["CONN_MAX_AGE"] == 0
         assert pooled["CONN_HEALTH_CHECKS"] is True
         assert base["OPTIONS"] == {}
+
+
+def test_a_section_that_is_read_once_more_may_declare_again() -> None:
+    env = Environment({})
+    for _ in range(2):
+        env.section("Queue")
+        env.string("A", meaning="Where it waits.")
+    assert env.declarations["A"].section == "Queue"
