@@ -30,6 +30,26 @@ DAMAGES = {
     "a participation that is gone": "MATCH ()-[r:PARTICIPATED_IN]->() WITH r LIMIT 1 DELETE r",
     "a cause that is gone": "MATCH ()-[r:CAUSED_BY {direction: 'cause'}]->() DELETE r",
     "a name that is gone": "MATCH (n:EntityName) WITH n LIMIT 1 DETACH DELETE n",
+    "a name at another entity": "MATCH (n:EntityName)-[r:NAMES]->(:Entity {display_name: 'Aurora'}) MATCH (e:Entity {display_name: 'Anna Weber'}) DELETE r CREATE (n)-[:NAMES]->(e)",  # noqa: E501
+    "a name at two entities": "MATCH (n:EntityName)-[:NAMES]->(:Entity {display_name: 'Aurora'}) MATCH (e:Entity {display_name: 'Anna Weber'}) CREATE (n)-[:NAMES {user_id: n.user_id}]->(e)",  # noqa: E501
+    "a name at nothing": "MATCH (p:Projection) CREATE (:EntityName {user_id: p.user_id, entity_id: 'x', hash: 1})",
+    "a hash that is none": "MATCH (n:EntityName)-[:NAMES]->(:Entity {display_name: 'Aurora'}) SET n.hash = 'x'",
+    "hashes of several sorts": "MATCH (n:EntityName)-[:NAMES]->(:Entity {display_name: 'Anna Weber'}) WITH n LIMIT 1 REMOVE n.hash",  # noqa: E501
+    "a moment that is none": "MATCH (e:Entity {display_name: 'Aurora'}) SET e.first_seen = 'x', e.last_seen = time()",
+    "an id that is none": "MATCH (p:Projection) CREATE (:Entity {user_id: p.user_id, id: '01a2-foo'})",
+    "an id behind all": "MATCH (p:Projection) CREATE (:Entity {user_id: p.user_id, id: 'zzz'})",
+    "an id before all": "MATCH (p:Projection) CREATE (:Entity {user_id: p.user_id, id: '00000000-0000-0000-0000-000000000000'})",  # noqa: E501
+    "an id in capitals": "MATCH (p:Projection) CREATE (:Entity {user_id: p.user_id, id: 'FFFFFFFF-0000-7000-8000-0123456789AB'})",  # noqa: E501
+    "no id": "MATCH (p:Projection) CREATE (:Entity {user_id: p.user_id})",
+    "a number as id": "MATCH (p:Projection) CREATE (:TemporalEvent {user_id: p.user_id, id: 17})",
+    "a list as id": "MATCH (p:Projection) CREATE (:CausalLink {user_id: p.user_id, id: ['x']})",
+    "a relation without an id": "MATCH (s)-[r:RELATES_TO]->(t) CREATE (s)-[:RELATES_TO {user_id: r.user_id}]->(t)",
+    "a relation of nobody": "MATCH (s)-[r:RELATES_TO]->(t) CREATE (s)-[:RELATES_TO {id: r.id}]->(t)",
+    "a relation to itself": "MATCH (e:Entity {display_name: 'Aurora'}) CREATE (e)-[:RELATES_TO]->(e)",
+    "a relation to elsewhere": "MATCH (e:Entity {display_name: 'Aurora'}) CREATE (e)-[:RELATES_TO {user_id: 'x', id: 'x'}]->(:Other)",  # noqa: E501
+    "a relation from elsewhere": "MATCH (e:Entity {display_name: 'Aurora'}) CREATE (:Other)-[:RELATES_TO {user_id: e.user_id, id: e.id}]->(e)",  # noqa: E501
+    "a participation the wrong way": "MATCH (e:Entity {display_name: 'Aurora'}), (v:TemporalEvent) CREATE (v)-[:PARTICIPATED_IN {user_id: e.user_id}]->(e)",  # noqa: E501
+    "a cause of another": "MATCH (e:Entity {display_name: 'Aurora'}) CREATE (e)-[:CAUSED_BY {user_id: e.user_id}]->(:CausalLink {user_id: 'x'})",  # noqa: E501
 }
 
 
@@ -44,6 +64,7 @@ def test_what_differs_is_found_and_put_right(alice: Actor, projected: BoltServer
     assert outcome.found.mismatches > 0
     assert (outcome.repaired, outcome.left.mismatches) == (True, 0)
     assert edges(alice) == {("Anna Weber", "works_on", "Aurora")}
+    assert asked("MATCH (e:Entity)-[r]-() RETURN count(DISTINCT r) AS n, count(DISTINCT e) AS e") == [{"n": 8, "e": 2}]
 
 
 def test_ids_are_compared_page_by_page(alice: Actor, projected: BoltServer, monkeypatch: pytest.MonkeyPatch) -> None:
