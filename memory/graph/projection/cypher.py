@@ -217,6 +217,15 @@ COUNT_STRAYS: Final = f"""
     RETURN type(r) AS name, count(DISTINCT r) AS count
 """
 
+# Between the ids of owners that are known; along the index, whatever the database holds of these.
+COUNT_UNKNOWN: Final = """
+    UNWIND $gaps AS gap
+    MATCH (n:{label})
+    USING INDEX n:{label}(user_id)
+    WHERE n.user_id > gap[0] AND n.user_id < gap[1]
+    RETURN n.user_id AS owner, count(n) AS count ORDER BY owner LIMIT $most
+"""
+
 # Ids in their order, from one to another, to be compared with those of the rows.
 IDS_OF_LABEL: Final = """
     MATCH (n:{label} {{user_id: $owner}})

@@ -5,14 +5,16 @@ from __future__ import annotations
 import json
 from io import StringIO
 from typing import Any
+from uuid import UUID
 
 import pytest
 from django.core.management import CommandError, call_command
 from django.test import override_settings
 
+from memory.ids import new_id
 from memory.models import GraphProjection
 from memory.services.actors import Actor
-from memory.services.projection.verifying import compare, verify
+from memory.services.projection.verifying import Verified, compare, verify
 from tests.bolt.server import BoltServer
 from tests.integration.graph.conftest import entity
 from tests.integration.projection.conftest import asked, catch_up, edges, nodes, small_graph
@@ -105,6 +107,51 @@ def test_the_command_looks_after_all_of_it(alice: Actor, mallory: Actor, project
     out = StringIO()
     call_command("graph", "status", stdout=out)
     assert "answers" in out.getvalue()
+
+
+def test_one_owners_defect_ends_no_others_verification(
+    alice: Actor, mallory: Actor, projected: BoltServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    first, second = sorted([alice.owner_id, mallory.owner_id])
+
+    def broken(*, owner_id: UUID, **options: Any) -> Verified:
+        if owner_id == first:
+            raise ValueError("a defect")
+        return verify(owner_id=owner_id, **options)
+
+    monkeypatch.setattr("memory.management.commands.graph.verify", broken)
+    out = StringIO()
+    with pytest.raises(ValueError, match="a defect"):
+        call_command("graph", "verify", "--json", stdout=out)
+    found = json.loads(out.getvalue())["owners"]
+    assert [(one["owner"], one["ok"]) for one in found] == [(str(first), False), (str(second), True)]
+    assert found[0]["error"] == "internal.ValueError"
+
+
+def test_owners_that_are_not_known_here_are_told_and_deleted_on_demand(
+    alice: Actor, mallory: Actor, projected: BoltServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("memory.services.projection.unknown.PAGE", 2)
+    small_graph(alice)
+    entity(mallory, "Ben")
+    lowest, highest, gone = str(UUID(int=1)), str(UUID(int=2**128 - 1)), str(new_id())
+    strange = {lowest: 1, highest: 2, gone: 1, "someone's": 1}
+    for owner in strange:
+        asked("CREATE (:Entity {user_id: $owner, id: 'x'})", owner=owner)
+    asked("MATCH (e:Entity {user_id: $owner}) CREATE (e)-[:RELATES_TO]->(:Projection {user_id: $owner})", owner=highest)
+    asked("CREATE (:Entity {id: 'x'}), (:Other {user_id: $owner})", owner=gone)
+    assert "unknown" not in told("verify", "--owner", "alice")
+    assert told("verify")["unknown"] == {"owners": strange, "deleted": False}
+    assert told("verify", "--delete-unknown")["unknown"] == {"owners": strange, "deleted": True}
+    assert told("verify")["unknown"]["owners"] == {}
+    left = asked(
+        "MATCH (n) WHERE coalesce(n.user_id, $owner) = $owner RETURN labels(n)[0] AS of ORDER BY of", owner=gone
+    )
+    assert [row["of"] for row in left] == ["Entity", "Other"]
+    assert (len(nodes(alice, "Entity")), len(nodes(mallory, "Entity"))) == (2, 1)
+    for impossible in (["--owner", "alice"], ["--no-repair"]):
+        with pytest.raises(CommandError, match="--delete-unknown"):
+            told("verify", "--delete-unknown", *impossible)
 
 
 def test_the_command_says_what_is_wrong(alice: Actor, projected: BoltServer) -> None:
