@@ -202,6 +202,21 @@ class TestTampered:
         asked(f"MATCH ()-[r:RELATES_TO]->() SET {change}")
         assert names(alice, ids["Ann"]) == (["Ann", "Ben"], ["projection.foreign"])
 
+    @pytest.mark.parametrize(
+        "change",
+        ["generation = 'a\\u0000b'", "generation = 17", "generation = null", "projected_seq = 1e30"]
+        + ["projected_seq = -1", "projected_seq = 'x'", "projected_seq = '99999999999999999999'"]
+        + ["projected_seq = 1.0 / 0.0"],
+    )
+    def test_marks_that_were_not_put(self, alice: Actor, ids: dict[str, UUID], change: str) -> None:
+        asked(f"MATCH (p:Projection) SET p.{change}")
+        assert all_answers(alice, ids["Ann"]) == [["projection.foreign"]] * 3
+
+    @pytest.mark.parametrize("change", ["mention_count = 1.0 / 0.0", "mention_count = 'many'", "scope = 7"])
+    def test_entities_that_were_not_projected(self, alice: Actor, ids: dict[str, UUID], change: str) -> None:
+        asked(f"MATCH (e:Entity) SET e.{change}")
+        assert all_answers(alice, ids["Ann"])[1:] == [["projection.foreign"]] * 2
+
 
 class TestWays:
     def test_no_transaction_is_open_while_neo4j_is_asked(
