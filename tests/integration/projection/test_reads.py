@@ -193,6 +193,20 @@ class TestTampered:
         assert len(answer.lines) == 1
         assert sorted(names(agent, ids["Ann"])[0]) == ["Ann", "Ben", "Secret"]
 
+    def test_names_that_an_entity_does_not_bear(self, alice: Actor, ids: dict[str, UUID]) -> None:
+        asked(
+            "MATCH (n:EntityName {entity_id: $a}) SET n.entity_id = $b WITH n MATCH (b:Entity {id: $b})"
+            " MATCH (n)-[r:NAMES]->() DELETE r CREATE (n)-[:NAMES {user_id: n.user_id}]->(b)",
+            a=str(ids["Ann"]),
+            b=str(ids["Cid"]),
+        )
+        ahead = look_up(actor=alice, name="ann")
+        assert (ahead.found, ahead.degraded) == ([ids["Cid"]], [])
+        assert search_entities(actor=alice, name="ann", ahead=ahead) == []
+        answer = graph_query(actor=alice, question="Who is Ann?")
+        assert ([row.name for row in answer.entities], answer.degraded) == (["Ann"], ())
+        assert [line.split(" (")[0] for line in answer.lines] == ["Ann knows Ben"]
+
     def test_what_has_ended(self, alice: Actor, ids: dict[str, UUID], time: FixedClock) -> None:
         asked("MATCH ()-[r:RELATES_TO]->() SET r.valid_from = datetime('1990-01-01')")
         assert names(alice, ids["Ann"], valid_at="2001-01-01") == (["Ann"], [])
