@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import threading
 import time
 from collections.abc import Callable, Mapping, Sequence
@@ -25,6 +26,8 @@ AWAY_SECONDS: Final = 5.0
 # Of connections that have been idle for longer, a firewall between may have dropped the other end.
 IDLE_SECONDS: Final = 30.0
 SLOW: Final = "Neo4j took too long. It is tried again."
+# Whatever else a server calls an error is not repeated: it may hold anything, line breaks and control characters too.
+CODE: Final = re.compile(r"([A-Za-z]{1,60}\.){0,4}([A-Za-z]{1,60})")
 # What a write may take besides its time on the server: the way there, and the driver's own further attempts.
 MARGIN_SECONDS: Final = 15.0
 
@@ -242,6 +245,7 @@ def _in_our_words(error: Exception) -> ProjectionUnavailable:
     if isinstance(error, Neo4jError) and "Timed" in (error.code or ""):
         return ProjectionUnavailable(SLOW, code="projection.slow")
     if isinstance(error, Neo4jError):
-        kind = (error.code or "").rpartition(".")[2] or type(error).__name__
+        known = CODE.fullmatch(error.code or "")
+        kind = known[2] if known else type(error).__name__
         return ProjectionUnavailable(f"Neo4j refused a statement ({kind}).", code="projection.failed", kind=kind)
     return ProjectionUnavailable(kind=type(error).__name__)
