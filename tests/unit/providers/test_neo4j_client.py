@@ -50,6 +50,36 @@ def failure(client: Neo4jClient) -> ProjectionUnavailable:
     return failed.value
 
 
+def test_a_server_that_hangs_is_asked_ever_more_rarely(server: ScriptedBolt, client: Neo4jClient, clock: Clock) -> None:
+    failure(client)
+    pauses = []
+    for _ in range(6):
+        asked, begun = server.accepted, clock.seconds
+        while server.accepted == asked:
+            clock.seconds += 1
+            assert failure(client).machine_code == "projection.slow"
+        pauses.append(round(clock.seconds - begun))
+    assert pauses == [5, 10, 20, 40, 60, 60]
+
+
+def test_the_first_answer_ends_that(server: ScriptedBolt, client: Neo4jClient, clock: Clock) -> None:
+    for _ in range(2):
+        failure(client)
+        clock.seconds += 60
+    server.code = "Neo.ClientError.Statement.SyntaxError"
+    assert failure(client).machine_code == "projection.failed"
+    client.close()
+    server.code = None
+    assert failure(client).machine_code == "projection.slow"
+    asked = server.accepted
+    clock.seconds += 4.9
+    failure(client)
+    assert server.accepted == asked
+    clock.seconds += 0.2
+    failure(client)
+    assert server.accepted > asked
+
+
 @pytest.mark.parametrize(
     ("code", "kind"),
     [
