@@ -1,8 +1,9 @@
 """The statements that write, delete, count and compare the projection of one owner.
 
-Each names the owner, takes what it works on as parameters, and can be repeated without effect. `$rows` are those that
-`memory.services.projection.rows` makes: `id`, `properties` (all of a node or relationship, so that what is no longer
-said goes), and what hangs on it. Ends of relationships that are not there yet are made and filled later.
+Each names the owner, but for those about all owners, takes what it works on as parameters, and can be repeated without
+effect. `$rows` are those that `memory.services.projection.rows` makes: `id`, `properties` (all of a node or
+relationship, so that what is no longer said goes), and what hangs on it. Ends of relationships that are not there yet
+are made and filled later.
 
 The indexes are named: a plan that was made while the database was empty goes along that of the owner alone, and is kept
 for long after that has become a thousand times slower.
@@ -184,7 +185,6 @@ EMPTY_LABEL: Final = """
 """
 EMPTY_MARK: Final = EMPTY_LABEL.format(label=MARK)
 COUNT_LABEL: Final = "MATCH (n:{label} {{user_id: $owner}}) RETURN count(n) AS count"
-COUNT_RELATIONS: Final = f"MATCH (:{ENTITY} {{user_id: $owner}})-[r:{RELATES_TO}]->() RETURN count(r) AS count"
 COUNT_NAMES: Final = (
     f"MATCH (n:{ENTITY_NAME} {{user_id: $owner}})-[r:{NAMES}]->(:{ENTITY} {{user_id: $owner}}) RETURN count(r) AS count"
 )
@@ -193,17 +193,50 @@ COUNT_PARTICIPATIONS: Final = (
 )
 COUNT_CAUSED: Final = f"MATCH (:{CAUSE} {{user_id: $owner}})-[r:{CAUSED_BY}]-(:{ENTITY}) RETURN count(r) AS count"
 
+# As ids are written, in small letters.
+ID_FORM: Final = "[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}"
+# What no projector has written, whatever the rows are: nodes that have no id or one of another form ...
+COUNT_UNIDENTIFIED: Final = """
+    MATCH (n:{label} {{user_id: $owner}}) WHERE NOT coalesce(n.id =~ $form, false) RETURN count(n) AS count
+"""
+# ... names that do not stand at their own entity alone ...
+COUNT_MISPLACED_NAMES: Final = f"""
+    MATCH (n:{ENTITY_NAME} {{user_id: $owner}})
+    WHERE COUNT {{ (n)-[:{NAMES}]->() }} <> 1
+       OR NOT EXISTS {{ (n)-[:{NAMES}]->(:{ENTITY} {{user_id: $owner, id: n.entity_id}}) }}
+    RETURN count(n) AS count
+"""
+# ... and relationships at entities without an id or its owner, or with another end than theirs.
+COUNT_STRAYS: Final = f"""
+    MATCH (e:{ENTITY} {{user_id: $owner}})-[r:{RELATES_TO}|{NAMES}|{PARTICIPATED_IN}|{CAUSED_BY}]-(o)
+    WHERE NOT coalesce(r.user_id = $owner AND o.user_id = $owner AND CASE type(r)
+        WHEN '{RELATES_TO}' THEN o:{ENTITY} AND r.id =~ $form
+        WHEN '{NAMES}' THEN o:{ENTITY_NAME} AND endNode(r) = e
+        WHEN '{PARTICIPATED_IN}' THEN o:{EVENT} AND startNode(r) = e
+        ELSE o:{CAUSE} END, false)
+    RETURN type(r) AS name, count(DISTINCT r) AS count
+"""
+
+# Between the ids of owners that are known; along the index, whatever the database holds of these.
+COUNT_UNKNOWN: Final = """
+    UNWIND $gaps AS gap
+    MATCH (n:{label})
+    USING INDEX n:{label}(user_id)
+    WHERE n.user_id > gap[0] AND n.user_id < gap[1]
+    RETURN n.user_id AS owner, count(n) AS count ORDER BY owner LIMIT $most
+"""
+
 # Ids in their order, from one to another, to be compared with those of the rows.
 IDS_OF_LABEL: Final = """
     MATCH (n:{label} {{user_id: $owner}})
     USING INDEX n:{label}(user_id, id)
-    WHERE n.id > $after AND n.id <= $until
+    WHERE n.id > $after AND n.id <= $until AND n.id =~ $form
     RETURN n.id AS id ORDER BY n.id
 """
 IDS_OF_RELATIONS: Final = f"""
     MATCH ()-[r:{RELATES_TO} {{user_id: $owner}}]->()
     USING INDEX r:{RELATES_TO}(user_id, id)
-    WHERE r.id > $after AND r.id <= $until
+    WHERE r.id > $after AND r.id <= $until AND r.id =~ $form
     RETURN r.id AS id ORDER BY r.id
 """
 LOOK_AT_ENTITIES: Final = f"""

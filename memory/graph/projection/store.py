@@ -82,7 +82,7 @@ class Neo4jStore:
         if not rows:
             return None
         with _usable():
-            return Mark(str(rows[0]["generation"]), int(rows[0]["seq"]))
+            return Mark(str(UUID(rows[0]["generation"])), _bigint(rows[0]["seq"]))
 
     def by_whole_name(
         self, hashes: Iterable[int], *, scopes: Sequence[UUID] | None, type_: str | None = None
@@ -156,6 +156,13 @@ def conditions_of(view: View) -> tuple[str, dict[str, Any]]:
     return " AND ".join(written), parameters
 
 
+def _bigint(value: Any) -> int:
+    number = int(value)
+    if not 0 <= number < 2**63:
+        raise ValueError("PostgreSQL knows no such number")
+    return number
+
+
 def _texts(ids: Iterable[UUID] | None) -> list[str] | None:
     return None if ids is None else [str(one) for one in ids]
 
@@ -165,5 +172,5 @@ def _usable() -> Iterator[None]:
     """Take rows that are not what was projected as a projection that cannot be used: anybody may write to Neo4j."""
     try:
         yield
-    except (AttributeError, KeyError, TypeError, ValueError) as error:
+    except (AttributeError, KeyError, OverflowError, TypeError, ValueError) as error:
         raise ProjectionUnavailable("Neo4j holds what was not projected there.", code="projection.foreign") from error

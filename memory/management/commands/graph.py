@@ -22,6 +22,7 @@ from memory.services.projection.place import is_elsewhere, note_moved
 from memory.services.projection.projecting import project
 from memory.services.projection.standing import Standing, described, standing
 from memory.services.projection.turn import Turn
+from memory.services.projection.unknown import delete_unknown, unknown_owners
 from memory.services.projection.verifying import SAMPLE, verify
 
 MOST_SAMPLED: Final = 100_000
@@ -37,6 +38,7 @@ ELSEWHERE: Final = (
 ATTENTION: Final = 3
 
 Work = Callable[[UUID, Turn, dict[str, Any]], dict[str, Any]]
+Beside = Callable[[dict[str, Any]], tuple[dict[str, Any], list[str]]]
 
 
 class Command(BaseCommand):
@@ -60,6 +62,9 @@ class Command(BaseCommand):
         verifying.add_argument("--no-repair", action="store_true", help="only compare; exit code 1 where it differs")
         verifying.add_argument(
             "--sample", type=int, default=SAMPLE, metavar="ROWS", help=f"rows of each sort compared whole ({SAMPLE})"
+        )
+        verifying.add_argument(
+            "--delete-unknown", action="store_true", help="delete what stands there of owners that are not known here"
         )
         forgetting = actions.add_parser("forget", help="delete it from Neo4j; name the owner, or say --all")
         forgetting.add_argument("--all", action="store_true", help="of all owners")
@@ -120,7 +125,9 @@ class Command(BaseCommand):
     def _verify(self, options: dict[str, Any]) -> None:
         if not 0 <= options["sample"] <= MOST_SAMPLED:
             raise CommandError(f"--sample is a number from 0 to {MOST_SAMPLED}.")
-        self._each(options, _verify)
+        if options["delete_unknown"] and (options["owner"] or options["no_repair"]):
+            raise CommandError("--delete-unknown goes neither with --owner nor with --no-repair.")
+        self._each(options, _verify, _unknown)
 
     def _forget(self, options: dict[str, Any]) -> None:
         if not options["owner"] and not options["all"]:
@@ -129,9 +136,16 @@ class Command(BaseCommand):
             raise ProjectionFollowed
         self._each(options, _give_up if options["lost"] else _forget)
 
-    def _each(self, options: dict[str, Any], work: Work) -> None:
-        """Work on each owner, whatever becomes of the others, and tell of all of them."""
+    def _each(self, options: dict[str, Any], work: Work, beside: Beside | None = None) -> None:
+        """Work on each owner, whatever becomes of the others, and tell of all of them.
+
+        Args:
+            options: of the command.
+            work: is done for each owner.
+            beside: is done when it is about all owners, and gives what else there is to tell.
+        """
         results: list[dict[str, Any]] = []
+        unexpected: Exception | None = None
         for owner_id in _owners(options):
             turn = Turn(tell=None if options["json"] else self._progress(owner_id))
             try:
@@ -140,10 +154,23 @@ class Command(BaseCommand):
                 continue
             except LociError as error:
                 result = {"ok": False, "error": error.machine_code, "message": error.message}
+            except Exception as error:
+                unexpected = unexpected or error
+                result = {
+                    "ok": False,
+                    "error": f"internal.{type(error).__name__}",
+                    "message": "It failed unexpectedly.",
+                }
             results.append({"owner": str(owner_id), "rows": turn.done, **result})
         failed = sum(1 for one in results if not one["ok"])
         value = {"action": options["action"], "owners": results, "failed": failed}
-        answer(self.stdout.write, value, as_json=options["json"], lines=[_line(one) for one in results])
+        lines = [_line(one) for one in results]
+        if beside is not None and not options["owner"] and unexpected is None:
+            more, said = beside(options)
+            value, lines = value | more, lines + said
+        answer(self.stdout.write, value, as_json=options["json"], lines=lines)
+        if unexpected is not None:
+            raise unexpected
         if failed:
             raise SystemExit(1)
 
@@ -182,6 +209,21 @@ def _verify(owner_id: UUID, turn: Turn, options: dict[str, Any]) -> dict[str, An
     outcome = verify(owner_id=owner_id, repair=not options["no_repair"], sample=options["sample"], turn=turn)
     left = outcome.left.mismatches
     return {"ok": not left, "found": outcome.found.as_json(), "repaired": outcome.repaired, "left": left}
+
+
+def _unknown(options: dict[str, Any]) -> tuple[dict[str, Any], list[str]]:
+    """Tell of owners that Neo4j holds and Loci does not know, and delete what stands there of them if asked to."""
+    try:
+        found = unknown_owners()
+        if options["delete_unknown"]:
+            delete_unknown(found, turn=Turn())
+    except LociError as error:
+        return {"unknown": {"error": error.machine_code}}, [f"{error.message} ({error.machine_code})"]
+    value = {"owners": found, "deleted": options["delete_unknown"]}
+    fate = "deleted" if options["delete_unknown"] else "left"
+    return {"unknown": value}, [
+        f"{owner!a}: not known here; {counted(n, 'node')} {fate}." for owner, n in found.items()
+    ]
 
 
 def _forget(owner_id: UUID, turn: Turn, options: dict[str, Any]) -> dict[str, Any]:

@@ -37,7 +37,7 @@ from memory.services.clock import now
 from memory.services.features import require_memory
 from memory.services.graph.entities import visible_entity
 from memory.services.graph.relations import relations_by_id
-from memory.services.graph.stores import Ahead, ask_ahead, asks_ahead, stepped, walked
+from memory.services.graph.stores import Ahead, ask_ahead, asks_ahead, bearing, stepped, walked
 from memory.services.graph.writing import entities_by_id
 from memory.text import limits
 
@@ -152,17 +152,20 @@ def graph_query(*, actor: Actor, question: str, limit: int = DEFAULT_LINES) -> G
     named_in = _NamedIn.of(actor, asked)
     by_word = _by_word_ahead(actor, named_in) if asks_ahead() else []
     ahead = ask_ahead(actor.owner_id, lambda store: _around(store, actor, named_in, by_word, view, limit))
-    return _graph_answer(actor=actor, named_in=named_in, ahead=ahead, view=view, limit=limit)
+    return _graph_answer(actor=actor, named_in=named_in, by_word=by_word, ahead=ahead, view=view, limit=limit)
 
 
 @reads("graph_query")
-def _graph_answer(*, actor: Actor, named_in: _NamedIn, ahead: Ahead[_Around], view: View, limit: int) -> GraphAnswer:
+def _graph_answer(
+    *, actor: Actor, named_in: _NamedIn, by_word: list[UUID], ahead: Ahead[_Around], view: View, limit: int
+) -> GraphAnswer:
     with owner_scope(actor.owner_id):
         around = ahead.believed()
         if around is None:
             around = _around(POSTGRES, actor, named_in, _by_word(actor, named_in), view, limit)
             seen = [row[0] for row in around.steps]
         else:
+            around = _confirmed(around, named_in, by_word)
             seen = stepped(around.steps, view=view)
         order = list(dict.fromkeys(seen))[:limit]
         relations = relations_by_id(order, known_at=None)
@@ -205,6 +208,14 @@ def _around(
     whole = [found.entity_id for hashed in named_in.whole for found in by_name.get(hashed, [])[:EACH_TERM]]
     ids = list(dict.fromkeys([*whole, *by_word]))[:MOST_NAMED]
     return _Around(ids, store.one_hop(ids, view=view, each=limit, most=2 * limit))
+
+
+def _confirmed(around: _Around, named_in: _NamedIn, by_word: list[UUID]) -> _Around:
+    """Keep what PostgreSQL knows to be named in the question, and the steps from there."""
+    known = bearing(around.entities, named_in.whole) | set(by_word)
+    return _Around(
+        [one for one in around.entities if one in known], [step for step in around.steps if step[1] in known]
+    )
 
 
 def _by_word_ahead(actor: Actor, named_in: _NamedIn) -> list[UUID]:

@@ -108,15 +108,18 @@ def search_entities(
 
 
 def _bearing(name: str, ring: OwnerRing, ids: list[UUID] | None) -> tuple[str, dict[str, Any]]:
-    """Write the condition that an entity bears a name; or is one of those that Neo4j knows to bear it."""
-    hashed = name_hash(ring, checked_name(name))
-    if ids is not None:
-        return "AND e.id = ANY(%(bearing)s::uuid[])", {"bearing": ids}
+    """Write the condition that an entity bears a name, and is one of those that Neo4j has found where that answers."""
     condition = (
         "AND EXISTS (SELECT FROM memory_entityname n WHERE n.owner_id = e.owner_id AND n.entity_id = e.id "
         "AND n.kind = ANY(%(whole)s::smallint[]) AND n.name = %(name)s)"
     )
-    return condition, {"whole": [int(NameKind.CANONICAL), int(NameKind.ALIAS)], "name": hashed}
+    parameters: dict[str, Any] = {
+        "whole": [int(NameKind.CANONICAL), int(NameKind.ALIAS)],
+        "name": name_hash(ring, checked_name(name)),
+    }
+    if ids is None:
+        return condition, parameters
+    return f"AND e.id = ANY(%(bearing)s::uuid[]) {condition}", {**parameters, "bearing": ids}
 
 
 def _words_of(query: str, ring: OwnerRing) -> tuple[list[str], dict[str, Any]]:

@@ -19,7 +19,7 @@ from memory.errors import ProjectionUnavailable
 from memory.graph.projection.store import Ask, Mark, Neo4jStore
 from memory.graph.store import POSTGRES, GraphStore
 from memory.graph.traversal import Reached, Step, View
-from memory.models import current_owner
+from memory.models import NameKind, current_owner
 from memory.ports import recorder
 from memory.ports.recorder import GraphRead
 from memory.providers.composition import neo4j_client
@@ -34,6 +34,11 @@ BEHIND: Final = "projection.behind"
 ENDS: Final = """
     SELECT r.id, r.source_id, r.target_id FROM memory_relation r
     WHERE r.owner_id = %(owner)s AND r.id = ANY(%(ids)s::uuid[]) AND {conditions}
+"""
+BEARING: Final = """
+    SELECT DISTINCT n.entity_id FROM memory_entityname n
+    WHERE n.owner_id = %(owner)s AND n.entity_id = ANY(%(ids)s::uuid[])
+      AND n.kind = ANY(%(kinds)s::smallint[]) AND n.name = ANY(%(names)s::bigint[])
 """
 
 
@@ -112,6 +117,16 @@ def stepped(steps: Sequence[Step], *, view: View) -> list[UUID]:
     """Give those relations of some steps of Neo4j that the caller may see, in their order; one statement."""
     ends = _ends([row[0] for row in steps], view)
     return [one for one, via, _, _ in steps if one in ends and via in ends[one]]
+
+
+def bearing(entity_ids: Sequence[UUID], hashes: Sequence[int]) -> set[UUID]:
+    """Give those of some entities of Neo4j that bear one of these whole names or aliases; one statement."""
+    kinds = [int(NameKind.CANONICAL), int(NameKind.ALIAS)]
+    with connection.cursor() as cursor:
+        cursor.execute(
+            BEARING, {"owner": current_owner(), "ids": list(entity_ids), "kinds": kinds, "names": list(hashes)}
+        )
+        return {row[0] for row in cursor.fetchall()}
 
 
 def _confirmed(found: Reached, seed: UUID, view: View) -> Reached:

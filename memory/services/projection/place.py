@@ -74,7 +74,7 @@ def note_moved(*, owner_id: UUID) -> bool:
     projection = GraphProjection.objects.filter(owner_id=owner_id).first()
     if projection is None or not is_elsewhere(projection):
         return False
-    marks = neo4j_client().rows(cypher.READ_MARK, {"owner": str(owner_id)})
+    marks = neo4j_client().rows(cypher.MARKS, {"owners": [str(owner_id)]})
     if [mark["generation"] for mark in marks] != [str(projection.generation)]:
         raise ProjectionElsewhere(OTHER)
     same = GraphProjection.objects.filter(owner_id=owner_id, generation=projection.generation)

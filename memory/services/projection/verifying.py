@@ -29,6 +29,7 @@ from memory.graph.projection.shape import (
 )
 from memory.models import GraphPart, GraphProjection, ProjectionState, current_owner, owner_scope
 from memory.providers.composition import neo4j_client
+from memory.services.projection.foreign import count_foreign
 from memory.services.projection.place import refuse_elsewhere
 from memory.services.projection.projecting import project
 from memory.services.projection.rows import Row, load_rows, wording
@@ -84,6 +85,8 @@ class Comparison:
         sampled: rows compared whole.
         missing, extra, different: ids by part of rows that Neo4j lacks, holds too many, or holds otherwise.
         hanging: labels and types of what hangs on rows whose counts differ.
+        foreign: nodes and relationships that no projector can have written, by label or type; counted, as `hanging`
+            is, where the rows do not differ.
     """
 
     counts: dict[str, tuple[int, int]] = field(default_factory=dict)
@@ -92,12 +95,14 @@ class Comparison:
     extra: dict[GraphPart, list[UUID]] = field(default_factory=dict)
     different: dict[GraphPart, list[UUID]] = field(default_factory=dict)
     hanging: list[str] = field(default_factory=list)
+    foreign: dict[str, int] = field(default_factory=dict)
 
     @property
     def mismatches(self) -> int:
         """Count what differs."""
         found = (self.missing, self.extra, self.different)
-        return sum(len(ids) for kind in found for ids in kind.values()) + len(self.hanging)
+        ids = sum(len(ids) for kind in found for ids in kind.values())
+        return ids + len(self.hanging) + sum(self.foreign.values())
 
     def as_json(self) -> dict[str, Any]:
         """Give the counts, without ids."""
@@ -108,6 +113,7 @@ class Comparison:
             "extra": sum(map(len, self.extra.values())),
             "different": sum(map(len, self.different.values())),
             "hanging": self.hanging,
+            "foreign": self.foreign,
             "mismatches": self.mismatches,
         }
 
@@ -150,7 +156,7 @@ def verify(*, owner_id: UUID, repair: bool = True, sample: int = SAMPLE, turn: T
         if not repair or not left.mismatches:
             break
         # What hangs on rows cannot be told by its count alone, and what writing does not mend has to go first.
-        if left.hanging or attempt:
+        if left.hanging or left.foreign or attempt:
             project(owner_id=owner_id, turn=work, anew=True)
         else:
             _note(owner_id, left)
@@ -166,7 +172,11 @@ def compare(*, owner_id: UUID, sample: int = SAMPLE) -> Comparison:
     for part in GraphPart:
         _compare_ids(owner_id, part, compared)
         _compare_rows(owner_id, part, compared, sample)
-    _compare_hanging(owner_id, compared)
+    # What hangs on rows may differ with these, and is put right with them.
+    alone = not (compared.missing or compared.extra or compared.different)
+    _compare_hanging(owner_id, compared, alone=alone)
+    if alone:
+        compared.foreign = count_foreign(owner_id)
     return compared
 
 
@@ -211,8 +221,10 @@ def _add(found: dict[GraphPart, list[UUID]], part: GraphPart, ids: Sequence[UUID
 def _ids_there(owner_id: UUID, part: GraphPart, after: UUID, until: UUID) -> list[UUID]:
     label = NAMES[part]
     statement = cypher.IDS_OF_RELATIONS if part == GraphPart.RELATION else cypher.IDS_OF_LABEL.format(label=label)
-    # Ids are written in small letters, so that their order as text is that of the database.
-    rows = neo4j_client().rows(statement, {"owner": str(owner_id), "after": str(after), "until": str(until)})
+    # Ids are written in small letters, so that their order as text is that of the database. The first page begins
+    # before the lowest of all ids.
+    between = {"after": str(after) if after.int else "", "until": str(until)}
+    rows = neo4j_client().rows(statement, {"owner": str(owner_id), **between, "form": cypher.ID_FORM})
     return [UUID(row["id"]) for row in rows]
 
 
@@ -253,23 +265,23 @@ def _alike(expected: Row, there: Row) -> bool:
 
 
 def _plain(value: Any) -> Any:
-    """Give a value as it can be compared: moments of both sides, and lists without their order."""
+    """Give a value as it can be compared, whatever somebody has written: moments of both sides, lists without order."""
     if isinstance(value, dict):
         return {name: _plain(one) for name, one in value.items()}
     if isinstance(value, list):
-        return sorted(value)
+        return sorted(value, key=repr)
     to_native: Callable[[], datetime] | None = getattr(value, "to_native", None)
     return to_native() if to_native is not None else value
 
 
-def _compare_hanging(owner_id: UUID, compared: Comparison) -> None:
+def _compare_hanging(owner_id: UUID, compared: Comparison, *, alone: bool) -> None:
     with owner_scope(owner_id), connection.cursor() as cursor:
         cursor.execute(HANGING, {"owner": owner_id})
         here = cursor.fetchone()
     for (name, statement), count in zip(COUNTED, here, strict=True):
         there = int(neo4j_client().rows(statement, {"owner": str(owner_id)})[0]["count"])
         compared.counts[name] = int(count), there
-        if count != there and not compared.missing and not compared.extra and not compared.different:
+        if alone and count != there:
             compared.hanging.append(name)
 
 

@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from datetime import timedelta
 from typing import Any
 
 import pytest
 from django.test import override_settings
+from neo4j import ManagedTransaction
 
 from memory.errors import ProjectionBusy, ProjectionUnavailable
 from memory.graph.projection.shape import SCHEMA
 from memory.models import DueWork, Entity, GraphProjection, ProjectionState, owner_scope
 from memory.providers.composition import neo4j_client
-from memory.providers.neo4j_client import Neo4jClient, Statement
+from memory.providers.neo4j_client import Neo4jClient
 from memory.services.actors import Actor
 from memory.services.clock import now
 from memory.services.due_work import run_due_work
@@ -25,6 +25,7 @@ from memory.services.projection.projecting import project, project_owner
 from memory.services.projection.standing import call_for_projection, standing
 from memory.services.projection.turn import Turn
 from memory.services.projection.verifying import compare
+from tests.bolt.cutting import Cutting
 from tests.bolt.server import BoltServer
 from tests.integration.graph.conftest import entity
 from tests.integration.projection import conftest as looks
@@ -40,34 +41,80 @@ def fresh() -> Neo4jClient:
     return neo4j_client()
 
 
+def goes_on(alice: Actor, code: str) -> None:
+    """What an attempt has left undone is told, and done when its time has come."""
+    row = looks.standing(alice)
+    assert (row.failures, row.error_code, row.waiting > 0) == (1, code, True)
+    assert len(set(waiting(alice))) == 5
+    fresh()
+    assert row.retry_at is not None
+    assert project_owner(owner_id=alice.owner_id, at=row.retry_at - timedelta(seconds=1)) == (0, row.retry_at)
+    assert project_owner(owner_id=alice.owner_id, at=now() + timedelta(hours=1)) == (5, None)
+    assert edges(alice) == {("Anna Weber", "works_on", "Aurora")}
+    assert compare(owner_id=alice.owner_id).mismatches == 0
+    assert looks.standing(alice).failures == 0
+
+
 def test_a_server_killed_in_the_middle_of_a_batch_loses_nothing(
     alice: Actor, projected: BoltServer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     catch_up(alice)
     small_graph(alice)
-    send = Neo4jClient.write
+    sent: list[Any] = []
+    send = ManagedTransaction.run
 
-    def kill_first(self: Neo4jClient, statements: Sequence[Statement], *, guard: Statement | None = None) -> Any:
-        if len(statements) > 2:
+    def kill_within(self: ManagedTransaction, query: Any, *args: Any, **options: Any) -> Any:
+        # The guard and the entities went before it, in the same transaction.
+        if len(sent) == 2:
             projected.kill()
-        return send(self, statements, guard=guard)
+        sent.append(query)
+        return send(self, query, *args, **options)
 
-    monkeypatch.setattr(Neo4jClient, "write", kill_first)
-    begun = now()
-    done, again = project_owner(owner_id=alice.owner_id, at=begun)
-    assert done == 0
-    assert again is not None
-    row = looks.standing(alice)
-    assert (row.failures, row.error_code, row.waiting > 0) == (1, "projection.unavailable", True)
-    assert len(set(waiting(alice))) == 5
+    monkeypatch.setattr(ManagedTransaction, "run", kill_within)
+    done, again = project_owner(owner_id=alice.owner_id, at=now())
     monkeypatch.undo()
+    assert (done, again is not None) == (0, True)
+    assert ("SET p.fence" in sent[0], "MERGE (e:Entity" in sent[1]) == (True, True)
     projected.again()
     fresh()
-    assert project_owner(owner_id=alice.owner_id, at=begun) == (0, row.retry_at), "not before its time"
-    assert project_owner(owner_id=alice.owner_id, at=now() + timedelta(hours=1)) == (5, None)
-    assert edges(alice) == {("Anna Weber", "works_on", "Aurora")}
-    assert compare(owner_id=alice.owner_id).mismatches == 0
-    assert looks.standing(alice).failures == 0
+    assert nodes(alice, "Entity") == []
+    goes_on(alice, "projection.unavailable")
+
+
+def test_a_server_killed_after_a_commit_that_nobody_heard_of_loses_nothing(alice: Actor, projected: BoltServer) -> None:
+    way = Cutting(projected)
+    try:
+        with override_settings(NEO4J_URI=way.uri):
+            catch_up(alice)
+            small_graph(alice)
+            before = looks.standing(alice).projected_seq
+            way.armed = True
+            done, again = project_owner(owner_id=alice.owner_id, at=now())
+            assert (done, again is not None, way.cut) == (0, True, True)
+            assert looks.standing(alice).projected_seq == before
+            projected.again()
+            fresh()
+            assert len(nodes(alice, "Entity")) == 2, "it was committed"
+            goes_on(alice, "projection.unavailable")
+    finally:
+        way.close()
+
+
+def test_a_write_to_a_server_that_hangs_is_left_and_written_again(
+    alice: Actor, projected: BoltServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    catch_up(alice)
+    small_graph(alice)
+    monkeypatch.setattr("memory.providers.neo4j_client.MARGIN_SECONDS", 1.0)
+    with override_settings(NEO4J_TIMEOUT=2):
+        assert neo4j_client().rows("RETURN 1 AS one", {}) == [{"one": 1}]
+        projected.pause()
+        try:
+            done, again = project_owner(owner_id=alice.owner_id, at=now())
+        finally:
+            projected.resume()
+    assert (done, again is not None) == (0, True)
+    goes_on(alice, "projection.slow")
 
 
 def test_a_worker_that_dies_after_writing_writes_again(

@@ -193,6 +193,20 @@ class TestTampered:
         assert len(answer.lines) == 1
         assert sorted(names(agent, ids["Ann"])[0]) == ["Ann", "Ben", "Secret"]
 
+    def test_names_that_an_entity_does_not_bear(self, alice: Actor, ids: dict[str, UUID]) -> None:
+        asked(
+            "MATCH (n:EntityName {entity_id: $a}) SET n.entity_id = $b WITH n MATCH (b:Entity {id: $b})"
+            " MATCH (n)-[r:NAMES]->() DELETE r CREATE (n)-[:NAMES {user_id: n.user_id}]->(b)",
+            a=str(ids["Ann"]),
+            b=str(ids["Cid"]),
+        )
+        ahead = look_up(actor=alice, name="ann")
+        assert (ahead.found, ahead.degraded) == ([ids["Cid"]], [])
+        assert search_entities(actor=alice, name="ann", ahead=ahead) == []
+        answer = graph_query(actor=alice, question="Who is Ann?")
+        assert ([row.name for row in answer.entities], answer.degraded) == (["Ann"], ())
+        assert [line.split(" (")[0] for line in answer.lines] == ["Ann knows Ben"]
+
     def test_what_has_ended(self, alice: Actor, ids: dict[str, UUID], time: FixedClock) -> None:
         asked("MATCH ()-[r:RELATES_TO]->() SET r.valid_from = datetime('1990-01-01')")
         assert names(alice, ids["Ann"], valid_at="2001-01-01") == (["Ann"], [])
@@ -201,6 +215,21 @@ class TestTampered:
     def test_values_that_were_not_projected(self, alice: Actor, ids: dict[str, UUID], change: str) -> None:
         asked(f"MATCH ()-[r:RELATES_TO]->() SET {change}")
         assert names(alice, ids["Ann"]) == (["Ann", "Ben"], ["projection.foreign"])
+
+    @pytest.mark.parametrize(
+        "change",
+        ["generation = 'a\\u0000b'", "generation = 17", "generation = null", "projected_seq = 1e30"]
+        + ["projected_seq = -1", "projected_seq = 'x'", "projected_seq = '99999999999999999999'"]
+        + ["projected_seq = 1.0 / 0.0"],
+    )
+    def test_marks_that_were_not_put(self, alice: Actor, ids: dict[str, UUID], change: str) -> None:
+        asked(f"MATCH (p:Projection) SET p.{change}")
+        assert all_answers(alice, ids["Ann"]) == [["projection.foreign"]] * 3
+
+    @pytest.mark.parametrize("change", ["mention_count = 1.0 / 0.0", "mention_count = 'many'", "scope = 7"])
+    def test_entities_that_were_not_projected(self, alice: Actor, ids: dict[str, UUID], change: str) -> None:
+        asked(f"MATCH (e:Entity) SET e.{change}")
+        assert all_answers(alice, ids["Ann"])[1:] == [["projection.foreign"]] * 2
 
 
 class TestWays:

@@ -5,14 +5,16 @@ from __future__ import annotations
 import json
 from io import StringIO
 from typing import Any
+from uuid import UUID
 
 import pytest
 from django.core.management import CommandError, call_command
 from django.test import override_settings
 
+from memory.ids import new_id
 from memory.models import GraphProjection
 from memory.services.actors import Actor
-from memory.services.projection.verifying import compare, verify
+from memory.services.projection.verifying import Verified, compare, verify
 from tests.bolt.server import BoltServer
 from tests.integration.graph.conftest import entity
 from tests.integration.projection.conftest import asked, catch_up, edges, nodes, small_graph
@@ -30,6 +32,26 @@ DAMAGES = {
     "a participation that is gone": "MATCH ()-[r:PARTICIPATED_IN]->() WITH r LIMIT 1 DELETE r",
     "a cause that is gone": "MATCH ()-[r:CAUSED_BY {direction: 'cause'}]->() DELETE r",
     "a name that is gone": "MATCH (n:EntityName) WITH n LIMIT 1 DETACH DELETE n",
+    "a name at another entity": "MATCH (n:EntityName)-[r:NAMES]->(:Entity {display_name: 'Aurora'}) MATCH (e:Entity {display_name: 'Anna Weber'}) DELETE r CREATE (n)-[:NAMES]->(e)",  # noqa: E501
+    "a name at two entities": "MATCH (n:EntityName)-[:NAMES]->(:Entity {display_name: 'Aurora'}) MATCH (e:Entity {display_name: 'Anna Weber'}) CREATE (n)-[:NAMES {user_id: n.user_id}]->(e)",  # noqa: E501
+    "a name at nothing": "MATCH (p:Projection) CREATE (:EntityName {user_id: p.user_id, entity_id: 'x', hash: 1})",
+    "a hash that is none": "MATCH (n:EntityName)-[:NAMES]->(:Entity {display_name: 'Aurora'}) SET n.hash = 'x'",
+    "hashes of several sorts": "MATCH (n:EntityName)-[:NAMES]->(:Entity {display_name: 'Anna Weber'}) WITH n LIMIT 1 REMOVE n.hash",  # noqa: E501
+    "a moment that is none": "MATCH (e:Entity {display_name: 'Aurora'}) SET e.first_seen = 'x', e.last_seen = time()",
+    "an id that is none": "MATCH (p:Projection) CREATE (:Entity {user_id: p.user_id, id: '01a2-foo'})",
+    "an id behind all": "MATCH (p:Projection) CREATE (:Entity {user_id: p.user_id, id: 'zzz'})",
+    "an id before all": "MATCH (p:Projection) CREATE (:Entity {user_id: p.user_id, id: '00000000-0000-0000-0000-000000000000'})",  # noqa: E501
+    "an id in capitals": "MATCH (p:Projection) CREATE (:Entity {user_id: p.user_id, id: 'FFFFFFFF-0000-7000-8000-0123456789AB'})",  # noqa: E501
+    "no id": "MATCH (p:Projection) CREATE (:Entity {user_id: p.user_id})",
+    "a number as id": "MATCH (p:Projection) CREATE (:TemporalEvent {user_id: p.user_id, id: 17})",
+    "a list as id": "MATCH (p:Projection) CREATE (:CausalLink {user_id: p.user_id, id: ['x']})",
+    "a relation without an id": "MATCH (s)-[r:RELATES_TO]->(t) CREATE (s)-[:RELATES_TO {user_id: r.user_id}]->(t)",
+    "a relation of nobody": "MATCH (s)-[r:RELATES_TO]->(t) CREATE (s)-[:RELATES_TO {id: r.id}]->(t)",
+    "a relation to itself": "MATCH (e:Entity {display_name: 'Aurora'}) CREATE (e)-[:RELATES_TO]->(e)",
+    "a relation to elsewhere": "MATCH (e:Entity {display_name: 'Aurora'}) CREATE (e)-[:RELATES_TO {user_id: 'x', id: 'x'}]->(:Other)",  # noqa: E501
+    "a relation from elsewhere": "MATCH (e:Entity {display_name: 'Aurora'}) CREATE (:Other)-[:RELATES_TO {user_id: e.user_id, id: e.id}]->(e)",  # noqa: E501
+    "a participation the wrong way": "MATCH (e:Entity {display_name: 'Aurora'}), (v:TemporalEvent) CREATE (v)-[:PARTICIPATED_IN {user_id: e.user_id}]->(e)",  # noqa: E501
+    "a cause of another": "MATCH (e:Entity {display_name: 'Aurora'}) CREATE (e)-[:CAUSED_BY {user_id: e.user_id}]->(:CausalLink {user_id: 'x'})",  # noqa: E501
 }
 
 
@@ -44,6 +66,7 @@ def test_what_differs_is_found_and_put_right(alice: Actor, projected: BoltServer
     assert outcome.found.mismatches > 0
     assert (outcome.repaired, outcome.left.mismatches) == (True, 0)
     assert edges(alice) == {("Anna Weber", "works_on", "Aurora")}
+    assert asked("MATCH (e:Entity)-[r]-() RETURN count(DISTINCT r) AS n, count(DISTINCT e) AS e") == [{"n": 8, "e": 2}]
 
 
 def test_ids_are_compared_page_by_page(alice: Actor, projected: BoltServer, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -84,6 +107,51 @@ def test_the_command_looks_after_all_of_it(alice: Actor, mallory: Actor, project
     out = StringIO()
     call_command("graph", "status", stdout=out)
     assert "answers" in out.getvalue()
+
+
+def test_one_owners_defect_ends_no_others_verification(
+    alice: Actor, mallory: Actor, projected: BoltServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    first, second = sorted([alice.owner_id, mallory.owner_id])
+
+    def broken(*, owner_id: UUID, **options: Any) -> Verified:
+        if owner_id == first:
+            raise ValueError("a defect")
+        return verify(owner_id=owner_id, **options)
+
+    monkeypatch.setattr("memory.management.commands.graph.verify", broken)
+    out = StringIO()
+    with pytest.raises(ValueError, match="a defect"):
+        call_command("graph", "verify", "--json", stdout=out)
+    found = json.loads(out.getvalue())["owners"]
+    assert [(one["owner"], one["ok"]) for one in found] == [(str(first), False), (str(second), True)]
+    assert found[0]["error"] == "internal.ValueError"
+
+
+def test_owners_that_are_not_known_here_are_told_and_deleted_on_demand(
+    alice: Actor, mallory: Actor, projected: BoltServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("memory.services.projection.unknown.PAGE", 2)
+    small_graph(alice)
+    entity(mallory, "Ben")
+    lowest, highest, gone = str(UUID(int=1)), str(UUID(int=2**128 - 1)), str(new_id())
+    strange = {lowest: 1, highest: 2, gone: 1, "someone's": 1}
+    for owner in strange:
+        asked("CREATE (:Entity {user_id: $owner, id: 'x'})", owner=owner)
+    asked("MATCH (e:Entity {user_id: $owner}) CREATE (e)-[:RELATES_TO]->(:Projection {user_id: $owner})", owner=highest)
+    asked("CREATE (:Entity {id: 'x'}), (:Other {user_id: $owner})", owner=gone)
+    assert "unknown" not in told("verify", "--owner", "alice")
+    assert told("verify")["unknown"] == {"owners": strange, "deleted": False}
+    assert told("verify", "--delete-unknown")["unknown"] == {"owners": strange, "deleted": True}
+    assert told("verify")["unknown"]["owners"] == {}
+    left = asked(
+        "MATCH (n) WHERE coalesce(n.user_id, $owner) = $owner RETURN labels(n)[0] AS of ORDER BY of", owner=gone
+    )
+    assert [row["of"] for row in left] == ["Entity", "Other"]
+    assert (len(nodes(alice, "Entity")), len(nodes(mallory, "Entity"))) == (2, 1)
+    for impossible in (["--owner", "alice"], ["--no-repair"]):
+        with pytest.raises(CommandError, match="--delete-unknown"):
+            told("verify", "--delete-unknown", *impossible)
 
 
 def test_the_command_says_what_is_wrong(alice: Actor, projected: BoltServer) -> None:
