@@ -6,7 +6,8 @@ import contextlib
 import socket
 import struct
 import threading
-from typing import BinaryIO, Final
+from io import BufferedIOBase
+from typing import Final
 
 BOLT_5_4: Final = b"\0\0\4\5"
 HELLO: Final = 0x01
@@ -71,7 +72,7 @@ class ScriptedBolt:
         return _structure(SUCCESS, {})
 
 
-def _message(stream: BinaryIO) -> bytes:
+def _message(stream: BufferedIOBase) -> bytes:
     """Read the chunks of one message, which an empty one ends."""
     whole = b""
     while True:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import Final
 
 from django.conf import settings
@@ -19,21 +18,25 @@ LATE_SECONDS: Final = 300.0
 SCHEMA_REMEDY: Final = "python3 manage.py graph verify"
 PROJECT_REMEDY: Final = "python3 manage.py graph project"
 REMEDY: Final = "python3 manage.py graph status"
-REMEDIES: Final[Mapping[str, str]] = {
-    "projection.unavailable": "See whether Neo4j runs, and whether NEO4J_URI and NEO4J_DATABASE name it.",
-    "projection.slow": (
-        "Look at the load of the Neo4j server, or raise NEO4J_READ_TIMEOUT for what is read and NEO4J_TIMEOUT for what "
-        "is written."
-    ),
-    "projection.refused": "Check NEO4J_USER and NEO4J_PASSWORD.",
-    "projection.failed": "See Neo4j's own log; NEO4J_USER has to be allowed to read, to write and to make indexes.",
-    "projection.foreign": SCHEMA_REMEDY,
-}
 
 
 def remedy_of(code: str) -> str:
     """Say what to do about an error of the projection."""
-    return REMEDIES.get(code, REMEDY)
+    match code:
+        case "projection.unavailable":
+            return "See whether Neo4j runs, and whether NEO4J_URI and NEO4J_DATABASE name it."
+        case "projection.slow":
+            return (
+                "Look at the load of the Neo4j server, or raise NEO4J_READ_TIMEOUT for what is read and NEO4J_TIMEOUT "
+                "for what is written."
+            )
+        case "projection.refused":
+            return "Check NEO4J_USER and NEO4J_PASSWORD."
+        case "projection.failed":
+            return "See Neo4j's own log; NEO4J_USER has to be allowed to read, to write and to make indexes."
+        case "projection.foreign":
+            return SCHEMA_REMEDY
+    return REMEDY
 
 
 def projection_finding() -> Finding:
