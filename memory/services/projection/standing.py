@@ -131,7 +131,7 @@ def _waiting(projection: GraphProjection) -> int:
         return projection.waiting
     with owner_scope(projection.owner_id, purging=True):
         noted = GraphChange.objects.filter(owner_id=projection.owner_id)
-        return noted.values("seq")[:MOST_WAITING].count()
+        return int(noted.values("seq")[:MOST_WAITING].count())
 
 
 def call_for_projection() -> int:
