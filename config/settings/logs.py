@@ -156,6 +156,8 @@ def logging_configuration(*, level: str, form: str) -> dict[str, Any]:
             # Refused requests are the client's affair; what failed is named by its route.
             "django.request": {"level": "ERROR", "filters": ["routes_only"]},
             "httpx": {"level": "WARNING"},
+            # The driver repeats what the server says, and what is sent to it; its errors are told by who uses it.
+            "neo4j": {"level": "CRITICAL"},
             # Switched by a setting of its own.
             "loci.access": {"level": "INFO"},
             "django-q": {"filters": ["queue_without_database"]},

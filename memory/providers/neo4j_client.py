@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import threading
 import time
 from collections.abc import Callable, Mapping, Sequence
@@ -20,11 +21,15 @@ Ask = Callable[[str, Parameters], list[Row]]
 T = TypeVar("T")
 
 CONNECT_SECONDS: Final = 5.0
-# Until then it counts as away, so that a hundred owners do not wait for it one after the other.
+# For so long it counts as away, so that a hundred owners do not wait for it one after the other. Twice as long after
+# each further attempt to which nothing answers, so that a server that hangs for hours costs readers little.
 AWAY_SECONDS: Final = 5.0
+LONGEST_AWAY_SECONDS: Final = 60.0
 # Of connections that have been idle for longer, a firewall between may have dropped the other end.
 IDLE_SECONDS: Final = 30.0
 SLOW: Final = "Neo4j took too long. It is tried again."
+# Whatever else a server calls an error is not repeated: it may hold anything, line breaks and control characters too.
+CODE: Final = re.compile(r"([A-Za-z]{1,60}\.){0,4}([A-Za-z]{1,60})")
 # What a write may take besides its time on the server: the way there, and the driver's own further attempts.
 MARGIN_SECONDS: Final = 15.0
 
@@ -61,7 +66,7 @@ class Neo4jClient:
         self._write_seconds, self._read_seconds = write_seconds, read_seconds
         self._monotonic = monotonic
         self._drivers: PerProcess[Driver] = PerProcess(self._open)
-        self._away_until = 0.0
+        self._away_until, self._pause = 0.0, AWAY_SECONDS
         self._failure: ProjectionUnavailable | None = None
 
     def read(self, statement: str, parameters: Parameters) -> list[Row]:
@@ -157,7 +162,8 @@ class Neo4jClient:
 
         A thread that does not come back in time is left behind with its driver, and the next use opens another one.
         """
-        if self._failure is not None and self._monotonic() < self._away_until:
+        begun = self._monotonic()
+        if self._failure is not None and begun < self._away_until:
             raise self._failure
         done: list[T] = []
         failed: list[Exception] = []
@@ -181,20 +187,23 @@ class Neo4jClient:
             left.set()
             if self._drivers.made() is driver:
                 self._drivers.take()
-            raise self._noted(ProjectionUnavailable(SLOW, code="projection.slow"), away=True)
+            raise self._away(ProjectionUnavailable(SLOW, code="projection.slow"), begun)
+        if failed and is_away(failed[0]):
+            raise self._away(_in_our_words(failed[0]), begun) from failed[0]
+        self._away_until, self._pause = 0.0, AWAY_SECONDS
         if failed and isinstance(failed[0], GuardRefused):
             raise failed[0]
-        if failed and isinstance(failed[0], ProjectionUnavailable):
-            raise self._noted(failed[0], away=False)
-        if failed:
-            raise self._noted(_in_our_words(failed[0]), away=is_away(failed[0])) from failed[0]
-        self._failure = None
+        self._failure = _in_our_words(failed[0]) if failed else None
+        if self._failure is not None:
+            raise self._failure from failed[0]
         return done[0]
 
-    def _noted(self, failure: ProjectionUnavailable, *, away: bool) -> ProjectionUnavailable:
+    def _away(self, failure: ProjectionUnavailable, begun: float) -> ProjectionUnavailable:
+        """Leave Neo4j alone for a while; those who waited together for one answer count as one attempt."""
         self._failure = failure
-        if away:
-            self._away_until = self._monotonic() + AWAY_SECONDS
+        if begun >= self._away_until:
+            self._away_until = self._monotonic() + self._pause
+            self._pause = min(2 * self._pause, LONGEST_AWAY_SECONDS)
         return failure
 
     def _open(self) -> Driver:
@@ -235,6 +244,8 @@ def _in_our_words(error: Exception) -> ProjectionUnavailable:
     """Say what happened without a statement, a value or an address, which the driver's messages quote."""
     from neo4j.exceptions import AuthError, Neo4jError
 
+    if isinstance(error, ProjectionUnavailable):
+        return ProjectionUnavailable(error.message, code=error.machine_code, **error.details)
     if isinstance(error, AuthError):
         return ProjectionUnavailable(
             "Neo4j refuses the login. Check NEO4J_USER and NEO4J_PASSWORD.", code="projection.refused"
@@ -242,6 +253,7 @@ def _in_our_words(error: Exception) -> ProjectionUnavailable:
     if isinstance(error, Neo4jError) and "Timed" in (error.code or ""):
         return ProjectionUnavailable(SLOW, code="projection.slow")
     if isinstance(error, Neo4jError):
-        kind = (error.code or "").rpartition(".")[2] or type(error).__name__
+        known = CODE.fullmatch(error.code or "")
+        kind = known[2] if known else type(error).__name__
         return ProjectionUnavailable(f"Neo4j refused a statement ({kind}).", code="projection.failed", kind=kind)
     return ProjectionUnavailable(kind=type(error).__name__)

@@ -87,7 +87,8 @@ def plans() -> tuple[Plan, ...]:
 def ensure_schedules() -> None:
     """Make the schedules that must exist, put changed ones right, and remove those that are no longer planned.
 
-    Repeating it changes nothing: the time of a schedule's next run is kept.
+    Repeating it changes nothing: the time of a schedule's next run is kept, but for one that runs more often from now
+    on, which does not wait out its former period.
     """
     with transaction.atomic():
         Schedule.objects.filter(name__startswith=OURS).exclude(name__in=[plan.name for plan in _plans]).delete()
@@ -105,7 +106,23 @@ def ensure_schedules() -> None:
             # The queue's table has no unique name, so two first starts at once can have made two.
             Schedule.objects.filter(pk__in=[row.pk for row in rows[1:]]).delete()
             if any(getattr(rows[0], field) != value for field, value in wanted.items()):
-                Schedule.objects.filter(pk=rows[0].pk).update(**wanted)
+                soonest = min(rows[0].next_run, now() + timedelta(minutes=plan.minutes))
+                Schedule.objects.filter(pk=rows[0].pk).update(**wanted, next_run=soonest)
+
+
+def call_at_start() -> None:
+    """Make the schedules and call the workers as soon as there are any.
+
+    A sign of life is then there within seconds, and what the settings say of Neo4j now holds without waiting for a
+    schedule.
+
+    Raises:
+        QueueUnavailable: the queue is in Redis, and that does not answer.
+    """
+    ensure_schedules()
+    call_worker()
+    if settings.NEO4J_URI:
+        call_worker(PROJECTION)
 
 
 def call_worker(task: str = RUN_DUE_WORK) -> str:

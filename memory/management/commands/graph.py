@@ -12,14 +12,15 @@ from django.core.management.base import BaseCommand, CommandError
 
 from memory.errors import LociError, OwnerPurging, ProjectionFollowed, ProjectionOff
 from memory.management.answers import answer, counted, errors_for_operators
-from memory.management.owners import named_owner
+from memory.management.owners import named_owner, shown_owner
 from memory.models import GraphProjection, Owner
 from memory.providers.composition import neo4j_client
 from memory.services.health.heartbeat import worker_reported_lately
 from memory.services.projection.erasing import forget, give_up
+from memory.services.projection.health import remedy_of
 from memory.services.projection.place import is_elsewhere, note_moved
 from memory.services.projection.projecting import project
-from memory.services.projection.standing import described, standing
+from memory.services.projection.standing import Standing, described, standing
 from memory.services.projection.turn import Turn
 from memory.services.projection.unknown import delete_unknown, unknown_owners
 from memory.services.projection.verifying import SAMPLE, verify
@@ -32,6 +33,9 @@ ELSEWHERE: Final = (
     "name; otherwise set the former address again and type `graph forget --all`, or `graph forget --all --lost` if "
     "that Neo4j is gone."
 )
+
+# Neo4j is set up and does not answer usably.
+ATTENTION: Final = 3
 
 Work = Callable[[UUID, Turn, dict[str, Any]], dict[str, Any]]
 Beside = Callable[[dict[str, Any]], tuple[dict[str, Any], list[str]]]
@@ -48,7 +52,9 @@ class Command(BaseCommand):
         """Declare the actions."""
         actions = parser.add_subparsers(dest="action", required=True, metavar="ACTION")
         made = [
-            actions.add_parser("status", help="tell how far it is, and whether Neo4j answers"),
+            actions.add_parser(
+                "status", help=f"tell how far it is, and whether Neo4j answers; ends with {ATTENTION} when it does not"
+            ),
             actions.add_parser("project", help="project what waits, here and now, without a worker"),
             actions.add_parser("rebuild", help="empty it and make it anew from PostgreSQL"),
         ]
@@ -67,7 +73,7 @@ class Command(BaseCommand):
         )
         moved = actions.add_parser("moved", help="say that the same Neo4j has another name or address now")
         for action in (*made, verifying, forgetting, moved):
-            action.add_argument("--owner", metavar="LOGIN", help="the owner's login; left out: all owners")
+            action.add_argument("--owner", metavar="LOGIN", help="the owner's login or id; left out: all owners")
             action.add_argument("--json", action="store_true", help="as one JSON object")
 
     def handle(self, *args: Any, **options: Any) -> None:
@@ -89,35 +95,32 @@ class Command(BaseCommand):
         rows = GraphProjection.objects.order_by("owner_id")
         if options["owner"]:
             rows = rows.filter(owner_id=named_owner(options["owner"]))
-        told, reaches = standing(), _reaches()
+        told, failure = standing(), _failure()
         projections = [{**described(row), "elsewhere": is_elsewhere(row)} for row in rows]
         elsewhere = sum(one["elsewhere"] for one in projections)
         value = {
             "configured": bool(settings.NEO4J_URI),
             "text": settings.NEO4J_TEXT,
             "reads": settings.GRAPH_READS,
-            "neo4j": reaches,
+            "neo4j": _reached(failure),
+            "message": failure.message if failure else "",
+            "remedy": remedy_of(failure.machine_code) if failure else "",
             "owners": told.owners,
             "following": told.following,
             "building": told.building,
             "failing": told.failing,
-            "waiting": told.waiting,
+            "former_text": told.former,
+            "waiting": sum(one["waiting"] for one in projections),
             "lag_s": round(told.lag_seconds, 1),
             "elsewhere": elsewhere,
             "projections": projections,
         }
-        if not settings.NEO4J_URI:
-            lines = ["The graph is not projected: NEO4J_URI is not set."]
-        else:
-            lines = [
-                f"Neo4j: {reaches}. In clear there: {settings.NEO4J_TEXT}. Reads come from {settings.GRAPH_READS}.",
-                f"{told.following} of {counted(told.owners, 'owner')} projected, {told.building} being built.",
-                f"{told.failing} failing ({told.error_code})." if told.failing else "None failing.",
-                f"{counted(told.waiting, 'change')} waiting, the oldest for {told.lag_seconds:.0f} s.",
-            ]
+        lines = _summary(value, told) if settings.NEO4J_URI else ["The graph is not projected: NEO4J_URI is not set."]
         if elsewhere:
             lines.append(ELSEWHERE.format(owners=counted(elsewhere, "owner")))
         answer(self.stdout.write, value, as_json=options["json"], lines=lines + _lines(projections))
+        if failure:
+            raise SystemExit(ATTENTION)
 
     def _verify(self, options: dict[str, Any]) -> None:
         if not 0 <= options["sample"] <= MOST_SAMPLED:
@@ -172,13 +175,13 @@ class Command(BaseCommand):
             raise SystemExit(1)
 
     def _progress(self, owner_id: UUID) -> Callable[[str, int], None]:
-        said = 0
+        said, owner = 0, shown_owner(owner_id)
 
         def tell(what: str, done: int) -> None:
             nonlocal said
             if done - said >= EVERY_ROWS:
                 said = done
-                self.stdout.write(f"{owner_id}: {done} ({what})")
+                self.stdout.write(f"{owner}: {done} ({what})")
 
         return tell
 
@@ -237,19 +240,43 @@ def _moved(owner_id: UUID, turn: Turn, options: dict[str, Any]) -> dict[str, Any
     return {"moved": note_moved(owner_id=owner_id)}
 
 
-def _reaches() -> str:
+def _failure() -> LociError | None:
+    """Ask Neo4j, where it is set up, and give why it does not answer usably."""
+    try:
+        if settings.NEO4J_URI:
+            neo4j_client().read("RETURN 1 AS one", {})
+    except LociError as error:
+        return error
+    return None
+
+
+def _reached(failure: LociError | None) -> str:
     if not settings.NEO4J_URI:
         return "not set up"
-    try:
-        neo4j_client().read("RETURN 1 AS one", {})
-    except LociError as error:
-        return error.machine_code
-    return "answers"
+    return failure.machine_code if failure else "answers"
+
+
+def _summary(value: dict[str, Any], told: Standing) -> list[str]:
+    """Say how Neo4j and the projections of all owners are."""
+    lines = ["Neo4j: answers."]
+    if value["message"]:
+        lines = [f"Neo4j: {value['message']} ({value['neo4j']})", f"  -> {value['remedy']}"]
+    lines.append(f"In clear there: {value['text']}. Reads are to come from {value['reads']}.")
+    if told.former:
+        owners = counted(told.former, "owner")
+        lines.append(f"NEO4J_TEXT was changed; what it let out before still stands there, of {owners}.")
+    lines.append(f"{told.following} of {counted(told.owners, 'owner')} projected, {told.building} being built.")
+    if told.failing:
+        lines.append(f"{told.failing} failing ({told.error_code}).")
+    elif not value["message"]:
+        lines.append("None failing.")
+    waiting = counted(value["waiting"], "change")
+    return [*lines, f"{waiting} waiting, the oldest for {told.lag_seconds:.0f} s."]
 
 
 def _lines(projections: list[dict[str, Any]]) -> list[str]:
     return [
-        f"  {one['owner']}  {one['state']}  {one['waiting']} waiting"
+        f"  {shown_owner(UUID(one['owner']))}  {one['state']}  {one['waiting']} waiting"
         + (f"  failed {one['failures']} times ({one['error_code']})" if one["failures"] else "")
         + ("  elsewhere" if one["elsewhere"] else "")
         for one in projections
@@ -257,7 +284,7 @@ def _lines(projections: list[dict[str, Any]]) -> list[str]:
 
 
 def _line(result: dict[str, Any]) -> str:
-    owner, rows = result["owner"], counted(result["rows"], "row")
+    owner, rows = shown_owner(UUID(result["owner"])), counted(result["rows"], "row")
     if "error" in result:
         return f"{owner}: {result['message']} ({result['error']})"
     if "moved" in result:

@@ -13,13 +13,13 @@ from django.core.management.base import BaseCommand, CommandError
 from memory.crypto.signing import fingerprint, signer
 from memory.errors import LociError
 from memory.management.answers import answer, errors_for_operators
+from memory.management.owners import named_owner
 from memory.models import Owner
 from memory.services.clock import now
 from memory.services.keys.master import give_up_replacement, replace_master_key
 from memory.services.keys.moving import move_to_keyring
 from memory.services.keys.rotation import KeyStatus, Turn, begin_rotation, end_rotation, key_status
 from memory.services.keys.verification import verify_owner
-from memory.services.logins import owner_named
 from runtime.instance import running_instance
 from runtime.paths import data_directory
 
@@ -174,7 +174,7 @@ class Command(BaseCommand):
 
 def _owners(options: dict[str, Any]) -> list[UUID]:
     if options["owner"]:
-        return [owner_named(options["owner"])]
+        return [named_owner(options["owner"])]
     return list(Owner.objects.filter(purging_at=None).order_by("pk").values_list("pk", flat=True))
 
 

@@ -17,9 +17,8 @@ from memory.services.jobs import (
     CONSOLIDATE_DUE,
     RUN_PURGES,
     Waker,
-    call_worker,
+    call_at_start,
     consolidation_is_due,
-    ensure_schedules,
 )
 from memory.services.purge.runner import purge_is_due
 
@@ -94,9 +93,7 @@ def _keep_waking(cluster: Any, stopping: list[int]) -> None:
         try:
             close_old_connections()
             if not greeted:
-                ensure_schedules()
-                # So that a sign of life is there within seconds of the start.
-                call_worker()
+                call_at_start()
                 greeted = True
             for waker in wakers:
                 waker.look()

@@ -16,23 +16,75 @@ from memory.services.projection.standing import Standing, standing
 NAME: Final = "neo4j"
 LATE_SECONDS: Final = 300.0
 SCHEMA_REMEDY: Final = "python3 manage.py graph verify"
+PROJECT_REMEDY: Final = "python3 manage.py graph project"
 REMEDY: Final = "python3 manage.py graph status"
 
 
+def remedy_of(code: str) -> str:
+    """Say what to do about an error of the projection."""
+    match code:
+        case "projection.unavailable":
+            return "See whether Neo4j runs, and whether NEO4J_URI and NEO4J_DATABASE name it."
+        case "projection.slow":
+            return (
+                "Look at the load of the Neo4j server, or raise NEO4J_READ_TIMEOUT for what is read and NEO4J_TIMEOUT "
+                "for what is written."
+            )
+        case "projection.refused":
+            return "Check NEO4J_USER and NEO4J_PASSWORD."
+        case "projection.failed":
+            return "See Neo4j's own log; NEO4J_USER has to be allowed to read, to write and to make indexes."
+        case "projection.foreign":
+            return SCHEMA_REMEDY
+    return REMEDY
+
+
 def projection_finding() -> Finding:
-    """Tell whether projections follow, with one statement; Neo4j itself is not asked."""
+    """Tell whether projections follow and reads are answered, with one statement; Neo4j itself is not asked."""
+    told = standing()
+    if told.elsewhere:
+        return _elsewhere(told)
     if not settings.NEO4J_URI:
         return Finding(NAME, "ok", "The graph is not projected to Neo4j.", there=False)
-    told = standing()
+    found = _troubled(told) or _well(told)
+    if not told.former:
+        return found
+    detail, remedy = f"{found.detail} {_former(told)}", found.remedy or PROJECT_REMEDY
+    return Finding(NAME, "degraded", detail, remedy)
+
+
+def _elsewhere(told: Standing) -> Finding:
+    detail = (
+        f"Graphs of {_owners(told.elsewhere)} stand in a Neo4j that the settings do not name any more. They are not "
+        "projected, and purges of them are not done."
+    )
+    return Finding(NAME, "degraded", detail, REMEDY, there=bool(settings.NEO4J_URI))
+
+
+def _troubled(told: Standing) -> Finding | None:
+    """Tell what keeps projections from following, or Neo4j from answering."""
+    unanswered = neo4j_client().failure() if settings.GRAPH_READS == "neo4j" else None
     if told.failing:
         detail = f"Projections of {_owners(told.failing)} wait for Neo4j ({told.error_code}); {_waiting(told)}."
-        return Finding(NAME, "degraded", f"{detail} Recall and the graph go on from PostgreSQL.", REMEDY)
+        remedy = remedy_of(told.error_code or "")
+        return Finding(NAME, "degraded", f"{detail} Recall and the graph go on from PostgreSQL.", remedy)
+    if unanswered is not None:
+        code = unanswered.machine_code
+        detail = f"Neo4j did not answer when it was asked last ({code}). The graph is read from PostgreSQL."
+        return Finding(NAME, "degraded", detail, remedy_of(code))
     if told.lag_seconds > LATE_SECONDS:
-        return Finding(
-            NAME, "degraded", f"Neo4j is {told.lag_seconds / 60:.0f} minutes behind; {_waiting(told)}.", REMEDY
-        )
+        detail = f"Neo4j is {told.lag_seconds / 60:.0f} minutes behind; {_waiting(told)}."
+        return Finding(NAME, "degraded", detail, REMEDY)
+    return None
+
+
+def _well(told: Standing) -> Finding:
     made = f"Graphs of {told.following} of {_owners(told.owners)} stand in Neo4j"
     return Finding(NAME, "ok", f"{made}; {_waiting(told)}.")
+
+
+def _former(told: Standing) -> str:
+    return f"NEO4J_TEXT was changed; what it let out before still stands in Neo4j, of {_owners(told.former)}."
 
 
 def probed_finding() -> Finding:
@@ -43,7 +95,7 @@ def probed_finding() -> Finding:
     try:
         lacking = ", ".join(_lacking())
     except LociError as error:
-        return Finding(NAME, "degraded", error.message, "Check NEO4J_URI, NEO4J_USER and NEO4J_PASSWORD.")
+        return Finding(NAME, "degraded", error.message, remedy_of(error.machine_code))
     # They are made with the first projection.
     if lacking and GraphProjection.objects.filter(state=ProjectionState.FOLLOWING).exists():
         return Finding(
@@ -65,4 +117,5 @@ def _owners(number: int) -> str:
 
 
 def _waiting(told: Standing) -> str:
-    return "1 change waits" if told.waiting == 1 else f"{told.waiting} changes wait"
+    waiting = "1 change waits" if told.waiting == 1 else f"{told.waiting} changes wait"
+    return f"at least {waiting}" if told.behind_since else waiting

@@ -9,10 +9,12 @@ from typing import Any, Final
 from django.conf import settings
 from django.db import connection
 
-from memory.models import DueWork, GraphProjection, ProjectionState, current_owner
+from memory.models import DueWork, GraphChange, GraphProjection, ProjectionState, current_owner, owner_scope
 from memory.services.clock import now
 from memory.services.projection.lease import rest
 from memory.services.projection.marks import unlike_their_marks
+from memory.services.projection.place import present_place
+from memory.services.projection.projecting import MOST_WAITING
 
 # Changes that wait go in the transaction that raises `projected_seq`: where none waits and the number is that of the
 # mark, nothing that was missing when the mark was read has been projected since.
@@ -35,7 +37,9 @@ ALL: Final = """
            count(*) FILTER (WHERE state = 'following' AND text = %(text)s),
            count(*) FILTER (WHERE state = 'building' OR text <> %(text)s),
            count(*) FILTER (WHERE failures > 0),
-           coalesce(sum(waiting), 0)::bigint,
+           count(*) FILTER (WHERE text <> %(text)s AND (place <> '' OR projected_at IS NOT NULL)),
+           count(*) FILTER (WHERE fence > 0 AND (%(place)s = '' OR place NOT IN ('', %(place)s))),
+           coalesce(sum(greatest(waiting, (behind_since IS NOT NULL)::int)), 0)::bigint,
            min(behind_since),
            max(error_code)
     FROM memory_graphprojection
@@ -51,7 +55,10 @@ class Standing:
         following: of how many the projection is made and kept up to date.
         building: of how many it is being built.
         failing: of how many the last attempt has failed, `error_code` being one of the reasons.
-        waiting: changes that wait, as counted when each owner was last looked at.
+        former: of how many Neo4j still holds what a former NEO4J_TEXT let out.
+        elsewhere: how many stand where the settings do not lead; see `place.is_elsewhere`.
+        waiting: changes that wait at least: as counted when each owner was last looked at, 1 where none was counted
+            and some have been noted since.
         behind_since: since when the oldest of them waits; None where none does.
     """
 
@@ -59,6 +66,8 @@ class Standing:
     following: int
     building: int
     failing: int
+    former: int
+    elsewhere: int
     waiting: int
     behind_since: datetime | None
     error_code: str | None
@@ -94,17 +103,19 @@ def standing(cursor: Any = None) -> Standing:
     if cursor is None:
         with connection.cursor() as own:
             return standing(own)
-    cursor.execute(ALL, {"text": settings.NEO4J_TEXT})
+    place = present_place() if settings.NEO4J_URI else ""
+    cursor.execute(ALL, {"text": settings.NEO4J_TEXT, "place": place})
     return Standing(*cursor.fetchone())
 
 
 def described(projection: GraphProjection) -> dict[str, Any]:
-    """Give one owner's projection as commands tell it."""
+    """Give one owner's projection as commands tell it; one that NEO4J_TEXT has outdated counts as being built."""
+    outdated = bool(settings.NEO4J_URI) and projection.text != settings.NEO4J_TEXT
     return {
         "owner": str(projection.owner_id),
-        "state": projection.state,
+        "state": str(ProjectionState.BUILDING if outdated else projection.state),
         "text": projection.text,
-        "waiting": projection.waiting,
+        "waiting": _waiting(projection),
         "behind_since": projection.behind_since,
         "projected_at": projection.projected_at,
         "projected_seq": projection.projected_seq,
@@ -112,6 +123,15 @@ def described(projection: GraphProjection) -> dict[str, Any]:
         "error_code": projection.error_code,
         "retry_at": projection.retry_at,
     }
+
+
+def _waiting(projection: GraphProjection) -> int:
+    """Count the changes that wait now, up to MOST_WAITING; one statement where some do."""
+    if projection.behind_since is None:
+        return projection.waiting
+    with owner_scope(projection.owner_id, purging=True):
+        noted = GraphChange.objects.filter(owner_id=projection.owner_id)
+        return int(noted.values("seq")[:MOST_WAITING].count())
 
 
 def call_for_projection() -> int:

@@ -15,6 +15,7 @@ import pytest
 from django.db import connections
 from django.utils.module_loading import import_string
 from django_q.models import OrmQ, Schedule, Success
+from pytest_django import Settings
 
 from memory import tasks
 from memory.models import DueWork, Memory, owner_scope
@@ -23,7 +24,15 @@ from memory.services.actors import Actor
 from memory.services.clock import now
 from memory.services.health.work import waiting_work
 from memory.services.job_runs import JobError
-from memory.services.jobs import RUN_DUE_WORK, Waker, ensure_schedules, plans, work_is_due
+from memory.services.jobs import (
+    PROJECTION,
+    RUN_DUE_WORK,
+    Waker,
+    call_at_start,
+    ensure_schedules,
+    plans,
+    work_is_due,
+)
 from memory.services.retirement import delete_memory
 from memory.services.writing import call_for_work
 from tests.environment import PROJECT
@@ -52,6 +61,14 @@ class TestSchedules:
         assert row.minutes == 1
         assert row.next_run == later
 
+    def test_one_that_runs_more_often_now_does_not_wait_out_its_former_period(self, db: None) -> None:
+        ensure_schedules()
+        Schedule.objects.filter(func=RUN_DUE_WORK).update(minutes=60, next_run=now() + timedelta(minutes=55))
+        ensure_schedules()
+        row = Schedule.objects.get(func=RUN_DUE_WORK)
+        assert row.minutes == 1
+        assert row.next_run <= now() + timedelta(minutes=1)
+
     def test_doubled_and_former_ones_go_and_others_stay(self, db: None) -> None:
         ensure_schedules()
         for row in (Schedule.objects.get(func=RUN_DUE_WORK), Schedule(name="loci: former", func="x.y")):
@@ -66,6 +83,17 @@ class TestSchedules:
         for plan in plans():
             assert plan.task.split(".")[1] == "tasks"
             assert callable(import_string(plan.task))
+
+
+class TestStart:
+    def test_what_the_settings_say_of_neo4j_is_looked_at_at_once(self, db: None, settings: Settings) -> None:
+        settings.NEO4J_URI = ""
+        call_at_start()
+        assert _called() == [RUN_DUE_WORK]
+        settings.NEO4J_URI = "bolt://127.0.0.1:7687"
+        call_at_start()
+        assert _called() == [RUN_DUE_WORK, RUN_DUE_WORK, PROJECTION]
+        assert Schedule.objects.count() == len(plans())
 
 
 class TestWaker:
@@ -150,6 +178,10 @@ def test_a_real_worker_erases_what_a_person_deleted(make_owner: Callable[..., Ac
         if worker.poll() is None:
             os.killpg(worker.pid, signal.SIGKILL)
         worker.communicate()
+
+
+def _called() -> list[Any]:
+    return [queued.func() for queued in OrmQ.objects.order_by("pk")]
 
 
 def _ids(actor: Actor) -> set[Any]:

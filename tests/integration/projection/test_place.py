@@ -10,6 +10,7 @@ from io import StringIO
 from typing import Any
 
 import pytest
+from django.conf import settings
 from django.core.management import CommandError, call_command
 from django.test import override_settings
 from django_q.models import Task
@@ -21,6 +22,7 @@ from memory.services.actors import Actor
 from memory.services.clock import now
 from memory.services.jobs import RUN_DUE_WORK
 from memory.services.projection.erasing import forget
+from memory.services.projection.health import projection_finding
 from memory.services.projection.place import present_place
 from memory.services.projection.projecting import project, project_owner
 from memory.services.projection.turn import Turn
@@ -83,6 +85,22 @@ def test_nothing_is_written_or_deleted_under_another_address(
     assert (row.place, row.failures, row.error_code) == (before, 1, "projection.elsewhere")
     assert row.retry_at is not None
     assert graph("status")["elsewhere"] == 1
+
+
+def test_health_tells_before_anything_is_tried(
+    alice: Actor, projected: BoltServer, renamed: Callable[[], None]
+) -> None:
+    catch_up(alice)
+    assert projection_finding().status == "ok"
+    renamed()
+    for uri in (settings.NEO4J_URI, ""):
+        with override_settings(NEO4J_URI=uri):
+            found = projection_finding()
+        assert (found.status, found.remedy) == ("degraded", "python3 manage.py graph status")
+        assert found.detail.startswith("Graphs of 1 owner stand in a Neo4j that the settings do not name any more.")
+    assert standing(alice).failures == 0
+    graph("moved")
+    assert projection_finding().status == "ok"
 
 
 def test_the_same_neo4j_under_another_name_is_told_by_its_mark(

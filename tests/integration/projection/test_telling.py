@@ -5,17 +5,21 @@ from __future__ import annotations
 import json
 from datetime import timedelta
 from io import StringIO
+from uuid import UUID
 
 import pytest
 from django.conf import settings
 from django.core.management import call_command
 from django.test import Client, override_settings
 from prometheus_client.parser import text_string_to_metric_families as families
+from pytest_django import Settings
 
 from memory.providers.composition import neo4j_client
 from memory.services.actors import Actor
 from memory.services.clock import now
+from memory.services.graph.reading import get_neighbours
 from memory.services.health import forget_health
+from memory.services.projection.health import projection_finding
 from memory.services.projection.projecting import project_owner
 from memory.services.projection.verifying import verify
 from tests.bolt.server import BoltServer
@@ -93,6 +97,39 @@ class TestDoctor:
             call_command("doctor", "--json", stdout=out)
         (check,) = (check for check in json.loads(out.getvalue())["checks"] if check["name"] == "neo4j")
         assert (check["status"], check["detail"]) == ("ok", "The graph is not projected to Neo4j.")
+
+
+class TestReads:
+    """What health says where Neo4j is chosen to answer: it is judged by the last question of this process."""
+
+    @pytest.fixture
+    def seed(self, alice: Actor, projected: BoltServer, settings: Settings) -> UUID:
+        settings.GRAPH_READS = "neo4j"
+        made: UUID = small_graph(alice)["anna"]
+        catch_up(alice)
+        return made
+
+    def test_a_neo4j_that_hangs(self, alice: Actor, seed: UUID, projected: BoltServer) -> None:
+        assert projection_finding().status == "ok"
+        with override_settings(NEO4J_READ_TIMEOUT=0.2):
+            projected.pause()
+            assert get_neighbours(actor=alice, entity_id=seed).degraded == ("projection.slow",)
+            found = projection_finding()
+            projected.resume()
+        assert (found.status, "(projection.slow)" in found.detail) == ("degraded", True)
+        assert "NEO4J_READ_TIMEOUT" in found.remedy
+        assert get_neighbours(actor=alice, entity_id=seed).degraded == ()
+        assert projection_finding().status == "ok"
+
+    def test_a_neo4j_that_is_not_chosen_is_not_judged(
+        self, alice: Actor, seed: UUID, projected: BoltServer, settings: Settings
+    ) -> None:
+        projected.kill()
+        assert get_neighbours(actor=alice, entity_id=seed).degraded == ("projection.unavailable",)
+        found = projection_finding()
+        assert (found.status, "NEO4J_URI" in found.remedy) == ("degraded", True)
+        settings.GRAPH_READS = "postgres"
+        assert projection_finding().status == "ok"
 
 
 class TestMetrics:
