@@ -17,7 +17,7 @@ from config import serving
 from memory.errors import LociError
 from memory.services.accounts import owners_without_keys
 from memory.services.findings import Finding, Status, worst
-from memory.services.health import RESTORE_VAULT, health_findings
+from memory.services.health import RESTORE_VAULT, embedder_finding, health_findings
 from memory.services.key_places import key_findings
 from memory.services.keys.lost_texts import lost_texts_finding
 from memory.services.keys.rotation import rotation_finding
@@ -173,6 +173,10 @@ def _probed(found: Finding) -> Finding:
             return found
         width = int(model.embed([PROBE]).shape[1])
     except LociError as error:
+        # Judged anew by this failure, with what stands in.
+        judged = embedder_finding()
+        if judged.status != "ok":
+            return judged
         return Finding(
             "embedder", "degraded", f"{error.message} Recall works by words.", "Check the EMBEDDING_ settings."
         )
