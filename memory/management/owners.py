@@ -27,3 +27,8 @@ def named_owner(login: str | None) -> UUID:
 def acting_for(login: str | None) -> Actor:
     """Give the operator as who acts for the owner that `--owner` names; raises what `named_owner` raises."""
     return operator(named_owner(login))
+
+
+def owners_counted(number: int) -> str:
+    """Say how many owners a sentence is about."""
+    return "1 owner" if number == 1 else f"{number:,} owners"

@@ -15,6 +15,7 @@ from django.db import DatabaseError, InterfaceError, connections
 
 from config import serving
 from memory.errors import LociError
+from memory.management.owners import owners_counted
 from memory.services.accounts import owners_without_keys
 from memory.services.findings import Finding, Status, worst
 from memory.services.health import RESTORE_VAULT, embedder_finding, health_findings
@@ -209,7 +210,7 @@ def _owners() -> Finding:
         return Finding(
             name,
             "failing",
-            f"The vault has no keys for {missing} owners; their texts cannot be read.",
+            f"The vault has no keys for {owners_counted(missing)}; their texts cannot be read.",
             RESTORE_VAULT,
         )
     return Finding(name, "ok", "The vault has the keys of every owner.")
