@@ -5,9 +5,8 @@ from __future__ import annotations
 import resource
 import time
 from collections.abc import Callable
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
-import networkx as nx
 import numpy as np
 
 from bench.graph_data import planted, store
@@ -17,6 +16,9 @@ from memory.graph.communities import divide, modularity
 from memory.models import owner_scope
 from memory.services.clock import now
 from memory.services.consolidation.communities import divide_graph
+
+if TYPE_CHECKING:
+    import networkx as nx
 
 NODES_EACH: Final = 100
 """Nodes of a planted community, on average."""
@@ -75,6 +77,8 @@ def measure(*, nodes: int, edges: int, tell: Callable[[str], None], compared: bo
     }
     tell(f"divided in {found['cluster_s']} s")
     if compared:
+        import networkx as nx
+
         graph = as_networkx(adjacency)
         begun = time.perf_counter()
         other = nx.community.louvain_communities(graph, weight="weight", seed=1)
@@ -85,6 +89,8 @@ def measure(*, nodes: int, edges: int, tell: Callable[[str], None], compared: bo
 
 def as_networkx(adjacency: Adjacency) -> nx.Graph[int]:
     """Give the same graph to the other library."""
+    import networkx as nx
+
     graph: nx.Graph[int] = nx.Graph()
     rows = np.repeat(np.arange(adjacency.nodes), np.diff(np.append(adjacency.starts, len(adjacency.others))))
     once = rows < adjacency.others

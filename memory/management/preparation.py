@@ -13,6 +13,7 @@ from django.db import DatabaseError, connection
 
 from memory.crypto.keyring import keyring
 from memory.errors import EmbedderUnavailable, KeysUnavailable
+from memory.management.owners import owners_counted
 from memory.models import Owner
 from memory.providers.composition import vault_used_before
 from memory.providers.minilm.build import MANIFEST, default_directory, ensure_built
@@ -117,8 +118,8 @@ def check_owners(say: Say) -> None:
     missing = len(owners_without_keys())
     if missing:
         raise KeysUnavailable(
-            f"The key vault has no keys for {missing} owners of this database, so their texts cannot be read. Nothing "
-            f"was started or changed. {RESTORE_VAULT}"
+            f"The key vault has no keys for {owners_counted(missing)} of this database, so their texts cannot be read. "
+            f"Nothing was started or changed. {RESTORE_VAULT}"
         )
     unknown = len(owners_of_vault_alone())
     if unknown and not Owner.objects.exists():

@@ -9,6 +9,7 @@ from typing import Final
 from django.db import DatabaseError, connections
 
 from memory.errors import LociError
+from memory.management.owners import owners_counted
 from memory.services.purge.older_database import is_older_than_ledger
 from memory.services.purge.replay import Replayed, replay
 from memory.services.schema import schema_state
@@ -62,12 +63,17 @@ def replay_after_restore(say: Say) -> None:
 
 def described(done: Replayed) -> str:
     """Say in a sentence or two what was erased again."""
-    counts = {"owners": done.owners, "agents": done.agents, "memories": done.memories, "sources": done.sources}
-    what = ", ".join(f"{count} {name}" for name, count in counts.items() if count) or "nothing"
+    counts = {
+        ("owner", "owners"): done.owners,
+        ("agent", "agents"): done.agents,
+        ("memory", "memories"): done.memories,
+        ("source", "sources"): done.sources,
+    }
+    what = ", ".join(f"{count} {names[count != 1]}" for names, count in counts.items() if count) or "nothing"
     line = f"Erased again what the purge ledger names: {what}."
     if done.failed:
         codes = ", ".join(sorted(done.failed))
-        line += f" Of {sum(done.failed.values())} owners it could not be erased ({codes})."
+        line += f" Of {owners_counted(sum(done.failed.values()))} it could not be erased ({codes})."
     return line
 
 

@@ -14,8 +14,8 @@ from memory.errors import LociError
 from memory.palace.model_fetching import FetchView, fetch_view
 from memory.palace.numbers import whole
 from memory.palace.sentences import said
-from memory.services.health import embedder_finding
-from memory.services.spaces.in_use import embedder_in_use
+from memory.services.health import embedder_finding, stand_in
+from memory.services.spaces.in_use import embedder_in_use, space_beside
 from memory.services.spaces.progress import own_progress, percent
 
 SEEN_COOKIE: Final = "loci_embedder_seen"
@@ -111,6 +111,8 @@ def embedder_status(pending: int) -> EmbedderStatus:
     if found.status == "degraded":
         detail = f"{said(found.detail)} {waiting if pending else ''}".strip()
         sentence = _("Search by meaning is unavailable; I search by words.")
+        if stand_in(space_beside()):
+            sentence = _("The model for search by meaning is away; I search with the one that stands by.")
         if model.lacks_model:
             return EmbedderStatus(
                 "missing",

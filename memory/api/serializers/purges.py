@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from typing import Any
 
+from drf_spectacular.utils import extend_schema_field
 from rest_framework import serializers
 
 from memory.api.serializers.base import Strict
 from memory.api.serializers.fields import Identifier, RawText, Switch
-from memory.models import PurgeState, PurgeSubject
+from memory.models import Purge, PurgeState, PurgeSubject
+from memory.services.purge.held import held_stores
 from memory.services.purge.partial_requests import MOST_MEMORIES
 
 
@@ -54,6 +56,13 @@ class PurgeCountsSerializer(serializers.Serializer[Any]):
     )
 
 
+class HeldStoreSerializer(serializers.Serializer[Any]):
+    """A store elsewhere that holds up the end of a purge."""
+
+    store = serializers.CharField(help_text="`neo4j` or `redis`.")
+    error = serializers.CharField(help_text="The code of what it answered. The purge goes on when it answers again.")
+
+
 class PurgeRowSerializer(serializers.Serializer[Any]):
     """How far a purge is."""
 
@@ -69,6 +78,14 @@ class PurgeRowSerializer(serializers.Serializer[Any]):
     error = serializers.CharField(
         source="error_code", help_text="Why the last attempt ended, a code; it is tried again. Empty when it did not."
     )
+    held = serializers.SerializerMethodField(
+        help_text="Stores elsewhere that are waited for while everything else goes on; empty when there are none."
+    )
+
+    @extend_schema_field(HeldStoreSerializer(many=True))
+    def get_held(self, purge: Purge) -> list[dict[str, str]]:
+        """Name the stores that hold up the purge."""
+        return held_stores(purge)
 
 
 class BegunPurgeSerializer(PurgeRowSerializer):

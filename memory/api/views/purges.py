@@ -22,6 +22,7 @@ from memory.api.views.base import LociView, path_id
 from memory.errors import InvalidInput, NotFound, PermissionRefused
 from memory.models import PurgeSubject
 from memory.services.actors import Permission
+from memory.services.purge.held import held_stores
 from memory.services.purge.partial_requests import (
     PartialRequest,
     begin_partial,
@@ -162,14 +163,19 @@ class ReceiptView(LociView):
 
     def get(self, request: Request, purge_id: str) -> Response:
         """Give the signed receipt to whoever sends the purge's token; the login may be gone by then. Without the right
-        token, a purge is like one that never was.
+        token, a purge is like one that never was. Before there is one, `held` of the answer names the stores elsewhere
+        that are waited for.
         """
         token = request.headers.get(RECEIPT_HEADER, "")
         purge = purge_by_token(
             purge_id=path_id(purge_id), token=token[:LONGEST_PURGE_TOKEN], address=request.META.get("REMOTE_ADDR")
         )
         if purge.receipt is None:
-            raise NotFound("The receipt is written when the purge is done. Ask again later.", code="receipt.not_yet")
+            raise NotFound(
+                "The receipt is written when the purge is done. Ask again later.",
+                code="receipt.not_yet",
+                held=held_stores(purge),
+            )
         return Response(purge.receipt)
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 import json
 from argparse import ArgumentParser
 from collections.abc import Callable, Mapping
@@ -77,7 +78,9 @@ class Command(BaseCommand):
         divided = kinds.add_parser("communities", help="time of dividing a graph into communities")
         divided.add_argument("--nodes", type=int, default=50_000)
         divided.add_argument("--edges", type=int, default=200_000)
-        divided.add_argument("--alone", action="store_true", help="without the comparison, which takes a minute")
+        divided.add_argument(
+            "--alone", action="store_true", help="without the comparison, which takes a minute and networkx"
+        )
         stepped = kinds.add_parser("graph", help="time of steps and walks over a graph")
         stepped.add_argument("--entities", type=int, default=50_000)
         stepped.add_argument("--relations", type=int, default=200_000)
@@ -162,6 +165,10 @@ class Command(BaseCommand):
         self._quiet = options["json"]
         try:
             figures = kinds[options["kind"]](options)
+        except ModuleNotFoundError as error:
+            raise CommandError(
+                f"{error.name} is not installed. Install the packages of requirements/develop.txt."
+            ) from error
         except (LociError, ValueError, OSError) as error:
             raise CommandError(str(error)) from error
         self.stdout.write(json.dumps(figures))
@@ -280,6 +287,9 @@ class Command(BaseCommand):
         return frequency.measure(stores, known=options["known"], tell=self._tell)
 
     def _communities(self, options: dict[str, Any]) -> dict[str, Any]:
+        if not options["alone"]:
+            # Before anything is stored, so that a missing package costs no minutes.
+            importlib.import_module("networkx")
         with bench_database():
             return communities.measure(
                 nodes=options["nodes"], edges=options["edges"], compared=not options["alone"], tell=self._tell

@@ -15,9 +15,10 @@ from django.db import DatabaseError, InterfaceError, connections
 
 from config import serving
 from memory.errors import LociError
+from memory.management.owners import owners_counted
 from memory.services.accounts import owners_of_vault_alone, owners_without_keys
 from memory.services.findings import Finding, Status, worst
-from memory.services.health import RESTORE_VAULT, health_findings
+from memory.services.health import RESTORE_VAULT, embedder_finding, health_findings
 from memory.services.health.connecting import connection_finding
 from memory.services.key_places import key_findings
 from memory.services.keys.lost_texts import lost_texts_finding
@@ -176,6 +177,10 @@ def _probed(found: Finding) -> Finding:
             return found
         width = int(model.embed([PROBE]).shape[1])
     except LociError as error:
+        # Judged anew by this failure, with what stands in.
+        judged = embedder_finding()
+        if judged.status != "ok":
+            return judged
         return Finding(
             "embedder", "degraded", f"{error.message} Recall works by words.", "Check the EMBEDDING_ settings."
         )
@@ -213,7 +218,7 @@ def _owners() -> Finding:
         return Finding(
             name,
             "failing",
-            f"The vault has no keys for {missing} owners; their texts cannot be read.",
+            f"The vault has no keys for {owners_counted(missing)}; their texts cannot be read.",
             RESTORE_VAULT,
         )
     others = f" It also knows {unknown} that this database does not." if unknown else ""

@@ -13,7 +13,7 @@ from django.core.management.base import BaseCommand, CommandError
 from memory.crypto.signing import fingerprint, signer
 from memory.errors import LociError
 from memory.management.answers import answer, errors_for_operators
-from memory.management.owners import named_owner
+from memory.management.owners import named_owner, owners_counted
 from memory.models import Owner
 from memory.services.clock import now
 from memory.services.keys.master import give_up_replacement, replace_master_key
@@ -142,7 +142,8 @@ class Command(BaseCommand):
         else:
             made = replace_master_key()
             value = asdict(made)
-            lines = [f"{made.entries} owners' keys are wrapped by the new master key; the old one is refused now."]
+            whose = owners_counted(made.entries)
+            lines = [f"The keys of {whose} are wrapped by the new master key; the old one is refused now."]
             lines += ["The file of the master key was replaced; back it up."] if made.file_replaced else []
             lines += [made.to_do] if made.to_do else []
             lines.append("Restart every process of Loci.")

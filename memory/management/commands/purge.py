@@ -21,7 +21,7 @@ from memory.management.public_keys import public_key
 from memory.management.replaying import described
 from memory.models import Purge, PurgeState, PurgeSubject
 from memory.services.actors import Actor
-from memory.services.purge.held import Held, held_up, waits_only_elsewhere
+from memory.services.purge.held import Held, held_stores, held_up, waits_only_elsewhere
 from memory.services.purge.ledger import check_ledger
 from memory.services.purge.partial_requests import PartialRequest, begin_partial, preview_partial
 from memory.services.purge.receipts import verify_receipt
@@ -214,7 +214,7 @@ def _described(purge: Purge) -> dict[str, Any]:
         "requested_at": purge.requested_at,
         "finished_at": purge.finished_at,
         "error": purge.error_code,
-        "held": [{"store": one.store, "error": one.code} for one in held_up(purge)],
+        "held": held_stores(purge),
     }
 
 

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from memory.services.added_checks import add_check, remove_check
 from memory.services.health.places import RESTORE_VAULT
-from memory.services.health.providers import embedder_finding
+from memory.services.health.providers import embedder_finding, stand_in
 from memory.services.health.report import (
     forget_health,
     health,
@@ -27,5 +27,6 @@ __all__ = [
     "recent_findings",
     "recent_health",
     "remove_check",
+    "stand_in",
     "state_of",
 ]

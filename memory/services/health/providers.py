@@ -14,8 +14,9 @@ from memory.models import EmbeddingSpace, SpaceState
 from memory.providers.composition import language_model_failure, reranker
 from memory.providers.ollama_server import tagged
 from memory.services.findings import Finding
+from memory.services.health.work import Beside
 from memory.services.model_fetch import ENDED, present_fetch
-from memory.services.spaces.in_use import configured
+from memory.services.spaces.in_use import BESIDE, configured
 
 
 def embedder_finding() -> Finding:
@@ -24,12 +25,14 @@ def embedder_finding() -> Finding:
     One query, and another one while a model is missing. The state of the embedder is known from its last use; nothing
     is asked of it.
     """
-    active = EmbeddingSpace.objects.filter(state=SpaceState.ACTIVE)
-    return of_embedder(active.values_list("provider", "model", "dimension").first())
+    rows = {row.state: row for row in EmbeddingSpace.objects.filter(state__in=(SpaceState.ACTIVE, *BESIDE))}
+    active = rows.pop(SpaceState.ACTIVE, None)
+    space = None if active is None else (active.provider, active.model, active.dimension)
+    return of_embedder(space, next(iter(rows.values()), None))
 
 
-def of_embedder(space: Sequence[str | int] | None) -> Finding:
-    """Judge the embedder beside the space (provider, model, width) that stored vectors belong to."""
+def of_embedder(space: Sequence[str | int] | None, beside: Beside | EmbeddingSpace | None) -> Finding:
+    """Judge the embedder by the space (provider, model, width) that stored vectors belong to, and the one beside it."""
     name = "embedder"
     if settings.EMBEDDING_PROVIDER == "none" and settings.EMBEDDING_SECOND_PROVIDER == "none":
         return Finding(name, "ok", "No embedder is configured: recall works by words alone.", there=False)
@@ -55,9 +58,21 @@ def of_embedder(space: Sequence[str | int] | None) -> Finding:
         remedy = "Check the embedder; it is tried again."
         if model.provider == "ollama":
             remedy = _ollama_remedy(model.model, lacks_model=model.lacks_model)
-        return Finding(name, "degraded", f"{this} fails: {reason} Recall works by words.", remedy)
+        other, detail = stand_in(beside), f"{this} fails: {reason} Recall works by words."
+        if other:
+            detail = f"{this} fails: {reason} Recall goes on with {other}, and by words where its vectors are missing."
+        return Finding(name, "degraded", detail, remedy)
     width = f", {space[2]} dimensions" if space is not None else ", not used yet"
     return Finding(name, "ok", f"{this}{width}.")
+
+
+def stand_in(beside: Beside | EmbeddingSpace | None) -> str | None:
+    """Name the embedder of the space beside the one in use, where recall can go on with it: one that does not fail."""
+    if beside is None or beside.pause:
+        return None
+    wanted = (beside.provider, beside.model)
+    model = next((one for one in configured() if (one.provider, one.model) == wanted), None)
+    return None if model is None or model.state().status == "failing" else f"{model.provider}/{model.model}"
 
 
 def _ollama_remedy(model: str, *, lacks_model: bool) -> str:

@@ -80,7 +80,7 @@ def _database_findings() -> tuple[list[Finding], Work | None]:
         if schema.status == "failing":
             return findings, None
         work = waiting_work()
-        return [*findings, of_embedder(work.space), *work_findings(work)], work
+        return [*findings, of_embedder(work.space, work.beside), *work_findings(work)], work
     except (DatabaseError, InterfaceError) as error:
         failing = Finding(
             "database",

@@ -67,9 +67,13 @@ def lost_texts_finding() -> Finding:
 def described(lost: LostTexts) -> str:
     """Say in a sentence whose texts are lost, and why."""
     return (
-        f"Texts of {lost.whole + lost.partly} owners ({lost.whole} of them as far as was looked) cannot be read: they "
-        "were sealed with versions of the text key that the key vault does not have, as after a rotation."
+        f"Texts of {_owners(lost.whole + lost.partly)} ({lost.whole} of them as far as was looked) cannot be read: "
+        "they were sealed with versions of the text key that the key vault does not have, as after a rotation."
     )
+
+
+def _owners(number: int) -> str:
+    return "1 owner" if number == 1 else f"{number:,} owners"
 
 
 def _sampled(owner_id: UUID) -> tuple[int, int]:

@@ -237,10 +237,10 @@ def rotation_finding() -> Finding:
     except LociError as error:
         return Finding(name, "degraded", f"The ages of text keys cannot be told ({error.machine_code}).")
     if stuck:
-        detail = f"The rotation of the text keys of {stuck} owners has not ended for days."
+        detail = f"The rotation of the text keys of {_owners(stuck)} has not ended for days."
         return Finding(name, "degraded", detail, "python3 manage.py keys status; python3 manage.py keys verify --all")
     if late:
-        detail = f"The text keys of {late} owners are older than KEY_ROTATION_DAYS."
+        detail = f"The text keys of {_owners(late)} are older than KEY_ROTATION_DAYS."
         return Finding(name, "degraded", detail, "Let a worker run, or `python3 manage.py keys rotate`.")
     if not settings.KEY_ROTATION_DAYS:
         return Finding(name, "ok", "Text keys are rotated on demand only (KEY_ROTATION_DAYS=0).")
@@ -279,3 +279,7 @@ def _with_new_version(owner_id: UUID, newest: int) -> int:
     made = keys.text_version
     keys.wipe()
     return made
+
+
+def _owners(number: int) -> str:
+    return "1 owner" if number == 1 else f"{number:,} owners"

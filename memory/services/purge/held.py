@@ -5,11 +5,12 @@ from __future__ import annotations
 import re
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass
+from datetime import timedelta
 from typing import Any, Final
 
 from memory.errors import ProjectionElsewhere, ProjectionOff
 from memory.models import Purge, PurgeState
-from memory.services.purge.lease import OPEN
+from memory.services.purge.lease import LONGEST_PAUSE, OPEN
 from memory.services.purge.registry import NEEDED_BY, Phase, targets
 
 LAST_STAGE: Final = "elsewhere"
@@ -17,6 +18,8 @@ LAST_STAGE: Final = "elsewhere"
 
 NAMES: Final[Mapping[str, str]] = {"neo4j": "Neo4j", "redis": "Redis"}
 CODE: Final = re.compile(r"[a-z_]{1,32}(\.[a-z_]{1,32})*")
+# Asking whether a store is back costs one connection that is refused, or one time-out.
+PAUSE_WHILE_AWAY: Final = timedelta(minutes=1)
 # These do not end by themselves.
 NEEDS_OPERATOR: Final = frozenset({ProjectionOff.code, ProjectionElsewhere.code})
 
@@ -58,6 +61,18 @@ def held_up(purge: Purge) -> list[Held]:
         return []
     found = sorted(held_codes(purge.position).items())
     return [Held(store, NAMES.get(store, store), code, code in NEEDS_OPERATOR) for store, code in found]
+
+
+def held_stores(purge: Purge) -> list[dict[str, str]]:
+    """Give what holds up a purge as programs are told it: the store's name and the code of its error."""
+    return [{"store": one.store, "error": one.code} for one in held_up(purge)]
+
+
+def longest_pause(purge: Purge, position: Mapping[str, Any]) -> timedelta:
+    """Say how long a purge that has failed rests at most: a minute where it goes on as soon as a store is back."""
+    held = held_codes(position).values()
+    away = purge.stage == LAST_STAGE and any(code not in NEEDS_OPERATOR for code in held)
+    return PAUSE_WHILE_AWAY if away else LONGEST_PAUSE
 
 
 def waits_only_elsewhere(purge: Purge) -> bool:

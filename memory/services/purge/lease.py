@@ -90,19 +90,27 @@ class Lease:
             ended.set()
             beater.join()
 
-    def put_back(self, *, moment: datetime, position: Mapping[str, Any], error_code: str = "") -> None:
+    def put_back(
+        self,
+        *,
+        moment: datetime,
+        position: Mapping[str, Any],
+        error_code: str = "",
+        longest_pause: timedelta = LONGEST_PAUSE,
+    ) -> None:
         """Leave the purge to whoever comes next, unless another worker has it already.
 
         Args:
             moment: when.
             position: where to go on.
             error_code: of what has failed; empty when only the time is up.
+            longest_pause: at most so long after it has failed.
         """
         mine = Purge.objects.filter(pk=self.purge_id, attempts=self.attempt, state=PurgeState.RUNNING)
         place = dict(position)
         if error_code:
             place["failures"] = int(place.get("failures", 0)) + 1
-            until = moment + pause_after(place["failures"])
+            until = moment + min(longest_pause, pause_after(place["failures"]))
         else:
             place.pop("failures", None)
             until = None

@@ -15,6 +15,7 @@ from django.db.models.functions import RowNumber
 from memory.errors import Conflict, LociError, NotFound
 from memory.models import Purge, PurgeState, PurgeSubject
 from memory.services.clock import now
+from memory.services.purge.held import longest_pause, waits_only_elsewhere
 from memory.services.purge.lease import OPEN, LeaseLost, due, take
 from memory.services.purge.owner_purge import purge_owner
 from memory.services.purge.partial import run_partial
@@ -44,7 +45,7 @@ def run_due(*, at: datetime | None = None, seconds: float = TURN_SECONDS) -> int
 
     Raises:
         LociError, DatabaseError, OSError: the first error of a purge, after all of them had their turn. It stands in
-            the purge as its code, and is tried again later.
+            the purge as its code, and is tried again later. That nothing but a store elsewhere is waited for is none.
     """
     until = time.monotonic() + seconds
     done, first_error = 0, None
@@ -57,10 +58,17 @@ def run_due(*, at: datetime | None = None, seconds: float = TURN_SECONDS) -> int
         except Conflict as error:
             logger.info("purge %s is left alone: %s", purge_id, error.machine_code)
         except Exception as error:
-            first_error = first_error or error
+            # A store that is away is no fault of the job, which looks every minute; the purge says it.
+            if not _waits_elsewhere(purge_id):
+                first_error = first_error or error
     if first_error is not None:
         raise first_error
     return done
+
+
+def _waits_elsewhere(purge_id: UUID) -> bool:
+    purge = Purge.objects.filter(pk=purge_id).first()
+    return purge is not None and waits_only_elsewhere(purge)
 
 
 def purge_is_due(*, at: datetime | None = None) -> bool:
@@ -101,7 +109,8 @@ def run_purge(
         NotFound: there is no such purge.
         Conflict: another worker is at it (`purge.running`), or has taken it over (`purge.taken_over`).
         PurgeUnproven: it was not asked for here, or was changed since; it has failed for good.
-        LociError: it has failed; the code stands in the purge, and it is tried again after a pause that grows.
+        LociError: it has failed; the code stands in the purge, and it is tried again after a pause that grows, of
+            a minute at most where nothing but a store elsewhere is waited for.
     """
     moment = at or now()
     purge = Purge.objects.filter(pk=purge_id).first()
@@ -129,8 +138,15 @@ def run_purge(
         lease.put_back(moment=now(), position=work.position)
     except Exception as error:
         code = error.machine_code if isinstance(error, LociError) else f"internal.{type(error).__name__}"
-        logger.warning("purge %s failed in its stage %s: %s", purge_id, purge.stage, code)
-        lease.put_back(moment=at or now(), position=work.position, error_code=code[:64])
+        # The same again, every minute where a store is away, is no news.
+        log = logger.info if code == purge.error_code else logger.warning
+        log("purge %s failed in its stage %s: %s", purge_id, purge.stage, code)
+        lease.put_back(
+            moment=at or now(),
+            position=work.position,
+            error_code=code[:64],
+            longest_pause=longest_pause(purge, work.position),
+        )
         raise
     purge.refresh_from_db()
     return purge

@@ -283,10 +283,18 @@ def _require_well(space: EmbeddingSpace) -> None:
 def _incomplete(space: EmbeddingSpace, missing: int, owners: int) -> Conflict:
     why = f" Filling pauses: {space.pause}." if space.pause else ""
     return Conflict(
-        f"{missing:,} memories of {owners:,} owners have no vector in it yet, or are being written now.{why} They "
-        "would be found by words only. `manage.py spaces fill` makes them.",
+        f"It lacks the vectors of {_memories(missing)} of {_owners(owners)}, or they are being written now.{why} "
+        "Words alone would find what lacks one. `manage.py spaces fill` makes them.",
         code="space.incomplete",
         missing=missing,
         owners=owners,
         pause=space.pause,
     )
+
+
+def _memories(number: int) -> str:
+    return "1 memory" if number == 1 else f"{number:,} memories"
+
+
+def _owners(number: int) -> str:
+    return "1 owner" if number == 1 else f"{number:,} owners"

@@ -53,7 +53,7 @@ class TestSchema:
     def test_docker_reads_it(self, profiles: str, tmp_path: Path) -> None:
         reader = compose_reader()
         if reader is None:
-            pytest.skip("no docker compose on this machine")
+            pytest.skip("Docker Compose 2 is not on this machine (Docker's package docker-compose-plugin)")
         environment = {"PATH": os.environ["PATH"], "HOME": str(tmp_path), "COMPOSE_PROFILES": profiles}
         done = subprocess.run(
             [*reader, "--file", str(compose.COMPOSE), "config", "--format", "json"],

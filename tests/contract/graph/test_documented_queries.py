@@ -37,6 +37,7 @@ def made(alice: Actor, mallory: Actor, projected: BoltServer) -> dict[str, Any]:
     ids = small_graph(alice)
     for _ in range(2):
         entity(alice, "Aurora", "project")
+    entity(alice, "Renée Müller")
     old = relate(alice, ids["anna"], "lives_in", entity(alice, "Graz", "topic"), valid_from="2020-01-01")
     supersede_relation(actor=alice, relation_id=old.relation.pk)
     small_graph(mallory)
@@ -58,7 +59,7 @@ def test_the_published_queries_stand_on_the_page() -> None:
 def test_entities_the_most_mentioned_first(alice: Actor, made: dict[str, Any]) -> None:
     rows = answers(PUBLISHED[0], alice.owner_id)
     assert [row["e"]["display_name"] for row in rows][0] == "Aurora"
-    assert {row["e"]["display_name"] for row in rows} == {"Aurora", "Anna Weber", "Graz"}
+    assert {row["e"]["display_name"] for row in rows} == {"Aurora", "Anna Weber", "Graz", "Renée Müller"}
     counts = [row["e"]["mention_count"] for row in rows]
     assert counts == sorted(counts, reverse=True)
     assert counts[0] == 3
@@ -77,6 +78,11 @@ def test_the_most_connected_first(alice: Actor, made: dict[str, Any]) -> None:
         "e.type": "person",
         "connections": 2,
     }
+
+
+def test_one_by_its_name_without_diacritics(alice: Actor, made: dict[str, Any]) -> None:
+    (query,) = (query for query in QUERIES if "name: 'renee muller'" in query)
+    assert answers(query, alice.owner_id) == [{"e.display_name": "Renée Müller", "e.type": "person"}]
 
 
 @pytest.mark.parametrize("place", range(len(QUERIES)))

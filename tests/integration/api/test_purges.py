@@ -54,6 +54,7 @@ class TestParts:
         assert texts(alice) == {"Alice drinks tea."}
         state = agent.json("get", f"/purges/{made['id']}").json()
         assert (state["state"], state["erased"], state["error"]) == ("done", {"memories": 1}, "")
+        assert state["held"] == []
         assert "token" not in state
         listed = agent.json("get", "/purges").json()["items"]
         assert [one["id"] for one in listed] == [made["id"]]

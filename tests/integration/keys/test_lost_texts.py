@@ -45,7 +45,7 @@ def test_texts_from_before_a_rotation(
             cursor.execute("UPDATE memory_memory SET text = %s WHERE id = %s", [text, pk])
     found = lost_texts_finding()
     assert found.status == status
-    assert ("Texts of 1 owners" in found.detail) == (restored > 0)
+    assert ("Texts of 1 owner (" in found.detail) == (restored > 0)
     command = load_command_class("memory", "db")
     assert isinstance(command, Command)
     command.stderr = said = io.StringIO()  # type: ignore[assignment]

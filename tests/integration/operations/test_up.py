@@ -258,7 +258,7 @@ class TestKeys:
             shutil.rmtree(owners, ignore_errors=True)
             aside.rename(owners)
         assert refused.returncode == 1
-        assert "no keys for 1 owners" in refused.stderr
+        assert "no keys for 1 owner " in refused.stderr
         assert not stopped.cluster.status().running
 
     def test_a_master_key_inside_the_data_is_warned_of(self, stopped: Installation) -> None:

@@ -46,7 +46,10 @@ FOUND: Final[list[Path | None]] = [*at_hand()] or [None]
 @pytest.fixture(params=FOUND, ids=str)
 def server(request: pytest.FixtureRequest) -> Iterator[OwnServer]:
     if request.param is None:
-        pytest.skip("no other PostgreSQL with pgvector 0.8 is on this machine")
+        pytest.skip(
+            "no other PostgreSQL with pgvector 0.8 is on this machine (Debian: apt install postgresql-17-pgvector of "
+            "apt.postgresql.org, or LOCI_TEST_PG_BINS with the directories of their programs)"
+        )
     home = make_home()
     made = OwnServer(home, Binaries(request.param, "", "system"))
     made.start()

@@ -262,7 +262,7 @@ def test_a_dump_that_is_restored_brings_nothing_back_that_was_purged(pooled: Poo
     blind = installation.run("up", environment=without_keys)
     assert blind.returncode == 1
     assert "key vault is gone" in blind.stderr
-    assert "Erased again what the purge ledger names: 1 memories." in installation.start()
+    assert "Erased again what the purge ledger names: 1 memory." in installation.start()
     status, body = installation.ask("recall", {"query": "Where is the key?"}, key=pooled.key)
     assert status == 200
     assert "blue stone" not in json.dumps(body)

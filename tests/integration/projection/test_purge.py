@@ -11,6 +11,7 @@ from django.core.management import call_command
 from django.test import Client, override_settings
 from django.urls import reverse
 
+from memory.api.serializers.purges import PurgeRowSerializer
 from memory.crypto.keyring import keyring
 from memory.errors import ProjectionOff, ProjectionUnavailable
 from memory.models import GraphProjection, Owner, Purge, PurgeState, owner_scope
@@ -21,7 +22,7 @@ from memory.services.purge.partial_requests import PartialRequest, begin_partial
 from memory.services.purge.receipts import verify_receipt
 from memory.services.purge.registry import Subject, targets
 from memory.services.purge.requests import begin_purge
-from memory.services.purge.runner import run_due, run_purge
+from memory.services.purge.runner import purge_is_due, run_due, run_purge
 from tests.bolt.server import BoltServer
 from tests.integration.graph.conftest import entity, relate
 from tests.integration.projection.conftest import asked, catch_up, nodes, small_graph
@@ -84,13 +85,28 @@ def test_neo4j_holds_up_the_end_of_a_purge_and_nothing_else(alice: Actor, projec
     assert json.loads(told("status", str(made.purge.pk), "--json"))["purges"][0]["held"] == [
         {"store": "neo4j", "error": "projection.unavailable"}
     ]
+    asked_for = (
+        Client().get(reverse("api:purge-receipt", args=[made.purge.pk]), headers={"X-Purge-Token": made.token}).json()
+    )
+    assert (asked_for["code"], asked_for["held"]) == (
+        "receipt.not_yet",
+        [{"store": "neo4j", "error": "projection.unavailable"}],
+    )
+    made.purge.refresh_from_db()
+    assert PurgeRowSerializer(made.purge).data["held"] == asked_for["held"]
     page = Client().get(reverse("palace:purge-state", args=[made.purge.pk, made.token])).content.decode()
     assert "Everything here is erased, and the keys are destroyed." in page
     assert "Neo4j cannot be looked at now (projection.unavailable)." in page
 
+    # However often it was tried in vain, it goes on a minute later; in between nobody asks.
+    made.purge.position["failures"] = 20
+    made.purge.save(update_fields=["position"])
+    tried = now() + timedelta(hours=2)
+    assert run_due(at=tried) == 0
+    assert not purge_is_due(at=tried + timedelta(seconds=59))
     projected.again()
     with override_settings(NEO4J_TIMEOUT=21):
-        assert run_due(at=now() + timedelta(hours=2)) == 1
+        assert run_due(at=tried + timedelta(minutes=1)) == 1
         done = Purge.objects.get(pk=made.purge.pk)
         assert done.state == PurgeState.DONE
         assert done.receipt is not None
@@ -110,6 +126,12 @@ def test_a_purge_is_not_done_where_neo4j_is_not_named_any_more(alice: Actor, pro
         with pytest.raises(ProjectionOff):
             run_purge(purge_id=made.purge.pk)
         assert rows_of(alice) == {"graph_projections": 1}
+        made.purge.refresh_from_db()
+        made.purge.position["failures"] = 20
+        made.purge.save(update_fields=["position"])
+        with pytest.raises(ProjectionOff):
+            run_purge(purge_id=made.purge.pk, at=now())
+        assert not purge_is_due(at=now() + timedelta(minutes=50)), "it waits for a person"
         assert "run `manage.py graph forget --all --lost`" in told("status", str(made.purge.pk))
         call_command("graph", "forget", "--lost", "--all")
         done = run_purge(purge_id=made.purge.pk, at=now() + timedelta(hours=2))

@@ -9,8 +9,9 @@ from typing import Any
 
 import pytest
 
+from memory.crypto.keyring import keyring
 from memory.errors import Conflict, InvalidInput, NotAuthenticated, NotFound, PermissionRefused
-from memory.models import ProfileOverride, owner_scope
+from memory.models import Owner, ProfileOverride, User, owner_scope
 from memory.services.accounts import create_first_owner, create_owner, owner_of, owners_without_keys
 from memory.services.actors import Actor, person
 from memory.services.agents import authenticate, create_agent, create_key, list_keys, pause_agent, revoke_key
@@ -216,6 +217,21 @@ class TestAccounts:
         actor = authenticate(first.key.secret)
         assert remember(actor=actor, draft=Draft(text="hello there")).created
         assert owners_without_keys() == set()
+
+    def test_a_first_owner_whose_key_cannot_be_made_is_none(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        """Nobody has seen its password, and the next start would not make another one."""
+
+        def fail(**values: object) -> None:
+            raise OSError
+
+        vaulted = keyring().vault.owners()
+        with monkeypatch.context() as broken:
+            broken.setattr("memory.services.accounts.create_key", fail)
+            with pytest.raises(OSError):
+                create_first_owner()
+        assert (User.objects.count(), Owner.objects.count()) == (0, 0)
+        assert keyring().vault.owners() == vaulted
+        assert create_first_owner() is not None
 
     def test_names_and_passwords(self) -> None:
         owner = create_owner(username="al", password="correct horse battery")

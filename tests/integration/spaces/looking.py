@@ -73,6 +73,14 @@ def found(actor: Actor, query: str) -> list[str]:
     return [hit.memory.text for hit in answer.hits]
 
 
+def found_by_vectors(actor: Actor, query: str) -> list[str]:
+    """Recall by the vectors of the space in use and nothing else, and insist that nothing was left out."""
+    request = RecallRequest(query=query, record=False, overrides={"arms": ["dense"]})
+    answer = recall(actor=actor, request=request)
+    assert not answer.degraded, answer.degraded
+    return [hit.memory.text for hit in answer.hits if "dense" in hit.reasons.get("arms", {})]
+
+
 def indexes(space_id: int) -> list[tuple[str, bool]]:
     """List the vector indexes of a space with whether they can be used."""
     with connection.cursor() as cursor:

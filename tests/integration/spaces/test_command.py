@@ -213,6 +213,11 @@ class TestRefusals:
         for owner in (alice, other):
             assert with_vector(owner, NEW) == live(owner)
 
+    def test_one_is_one(self, alice: Actor) -> None:
+        stored(alice, "One.")
+        typed("open")
+        assert "It lacks the vectors of 1 memory of 1 owner, or" in refused("switch")
+
     def test_switch_makes_little_that_is_missing_itself(self, filled: Actor, monkeypatch: pytest.MonkeyPatch) -> None:
         DueWork.objects.create(owner_id=filled.owner_id, job=DueWork.SPACES, due_at=now())
         assert answered("switch")["active"]["model"] == NEW

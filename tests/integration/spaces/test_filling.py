@@ -18,13 +18,14 @@ from django.test.utils import CaptureQueriesContext
 
 from memory.errors import BudgetExceeded, Conflict, EmbedderUnavailable
 from memory.models import DueWork, EmbeddingSpace, PendingVector, SpaceFill, SpaceState, owner_scope
+from memory.palace.meaning import embedder_status
 from memory.providers.composition import embedder, forget_providers, second_embedder
 from memory.services.actors import Actor
 from memory.services.backfill import BATCH
 from memory.services.changes import change_memory
 from memory.services.clock import now
 from memory.services.embedding import embed_texts, embedded_by
-from memory.services.health import health_findings
+from memory.services.health import embedder_finding, health_findings
 from memory.services.questions import RecallRequest
 from memory.services.recall import recall
 from memory.services.spaces import filling
@@ -204,6 +205,27 @@ class TestAnEmbedderThatFails:
         work()
         assert with_vector(alice, OLD) == with_vector(alice, NEW) == live(alice)
         assert found(alice, "Kept by the other one.")[0] == "Kept by the other one."
+
+    def test_health_and_pages_name_the_one_that_stands_in(self, alice: Actor, monkeypatch: pytest.MonkeyPatch) -> None:
+        stored(alice, "The notice period is sixty days.")
+        open_space(tell=quiet)
+        work()
+
+        def noticed_away(model: Any) -> None:
+            away(monkeypatch, model._embedder)
+            with pytest.raises(EmbedderUnavailable):
+                model.embed(["Are you there?"])
+
+        noticed_away(embedder())
+        told = {one.name: one for one in health_findings()}["embedder"]
+        assert told == embedder_finding()
+        assert told.status == "degraded"
+        assert "Recall goes on with stub/characters-768, and by words where its vectors are missing." in told.detail
+        assert "the one that stands by" in embedder_status(0).sentence
+        noticed_away(second_embedder())
+        told = {one.name: one for one in health_findings()}["embedder"]
+        assert told.detail.endswith("Recall works by words.")
+        assert "I search by words" in embedder_status(0).sentence
 
     def test_an_incomplete_write_takes_the_right_to_stand_in_until_it_is_made_good(
         self, alice: Actor, monkeypatch: pytest.MonkeyPatch

@@ -19,7 +19,7 @@ from tests.integration.spaces.looking import (
     NEW,
     OLD,
     active,
-    found,
+    found_by_vectors,
     indexes,
     live,
     quiet,
@@ -96,16 +96,16 @@ def test_live_switch_there_and_back(make_owner: Callable[..., Actor]) -> None:
 
     def recalls(number: int) -> None:
         text = texts[100 + number % 50]
-        assert text in found(alice, text)
+        assert text in found_by_vectors(alice, text)
 
     def recalls_of_another(number: int) -> None:
-        assert found(other, "A quite different sentence.")[0] == "A quite different sentence."
+        assert found_by_vectors(other, "A quite different sentence.")[0] == "A quite different sentence."
 
     def writes(number: int) -> None:
         text = f"Boat {number} left the harbour in the morning."
         (memory_id,) = stored(alice, text)
         # What is stored can be recalled at once, in whichever space.
-        assert text in found(alice, text)
+        assert text in found_by_vectors(alice, text)
         if number % 3 == 0:
             archive_memory(actor=alice, memory_id=memory_id)
         if number % 6 == 0:
@@ -114,7 +114,7 @@ def test_live_switch_there_and_back(make_owner: Callable[..., Actor]) -> None:
     def changes(number: int) -> None:
         memory_id = next(changed, None)
         if memory_id is not None:
-            change_memory(actor=alice, memory_id=memory_id, changes={"text": f"Changed sentence {number} of a heron."})
+            change_memory(actor=alice, memory_id=memory_id, changes={"text": f"Changed sentence about {memory_id}."})
 
     steps = (recalls, recalls_of_another, writes, changes)
     with under_load(*steps) as load:
