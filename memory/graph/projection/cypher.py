@@ -199,24 +199,24 @@ ID_FORM: Final = "[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}"
 COUNT_UNIDENTIFIED: Final = """
     MATCH (n:{label} {{user_id: $owner}}) WHERE NOT coalesce(n.id =~ $form, false) RETURN count(n) AS count
 """
-# ... names that do not stand at their own entity alone ...
+# ... names that stand at no entity, or at several ...
 COUNT_MISPLACED_NAMES: Final = f"""
-    MATCH (n:{ENTITY_NAME} {{user_id: $owner}})
-    WHERE COUNT {{ (n)-[:{NAMES}]->() }} <> 1
-       OR NOT EXISTS {{ (n)-[:{NAMES}]->(:{ENTITY} {{user_id: $owner, id: n.entity_id}}) }}
-    RETURN count(n) AS count
+    MATCH (n:{ENTITY_NAME} {{user_id: $owner}}) WHERE COUNT {{ (n)-[:{NAMES}]->() }} <> 1 RETURN count(n) AS count
 """
-# ... and relationships at entities without an id or its owner, or with another end than theirs.
-COUNT_STRAYS: Final = f"""
-    MATCH (e:{ENTITY} {{user_id: $owner}})-[r:{RELATES_TO}|{NAMES}|{PARTICIPATED_IN}|{CAUSED_BY}]-(o)
+# ... and relationships at entities without an id or its owner, or with another end than theirs; some entities at once.
+STRAYS: Final = f"""
+    MATCH (e:{ENTITY} {{user_id: $owner}})
+    USING INDEX e:{ENTITY}(user_id, id)
+    WHERE e.id > $after
+    WITH e ORDER BY e.id LIMIT $most
+    OPTIONAL MATCH (e)-[r:{RELATES_TO}|{NAMES}|{PARTICIPATED_IN}|{CAUSED_BY}]-(o)
     WHERE NOT coalesce(r.user_id = $owner AND o.user_id = $owner AND CASE type(r)
         WHEN '{RELATES_TO}' THEN o:{ENTITY} AND r.id =~ $form
-        WHEN '{NAMES}' THEN o:{ENTITY_NAME} AND endNode(r) = e
+        WHEN '{NAMES}' THEN o:{ENTITY_NAME} AND endNode(r) = e AND o.entity_id = e.id
         WHEN '{PARTICIPATED_IN}' THEN o:{EVENT} AND startNode(r) = e
         ELSE o:{CAUSE} END, false)
-    RETURN type(r) AS name, count(DISTINCT r) AS count
+    RETURN max(e.id) AS last, collect(type(r)) AS strays
 """
-
 # Between the ids of owners that are known; along the index, whatever the database holds of these.
 COUNT_UNKNOWN: Final = """
     UNWIND $gaps AS gap

@@ -80,6 +80,18 @@ def test_ids_are_compared_page_by_page(alice: Actor, projected: BoltServer, monk
     assert (found.counts["Entity"], found.mismatches) == ((7, 6), 1)
 
 
+def test_relationships_are_looked_at_page_by_page(
+    alice: Actor, projected: BoltServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("memory.services.projection.foreign.PAGE", 2)
+    for number in range(5):
+        entity(alice, f"Entity {number}")
+    catch_up(alice)
+    asked("MATCH (e:Entity) CREATE (e)-[:RELATES_TO]->(:Other), (:Other)-[:NAMES]->(e)")
+    found = compare(owner_id=alice.owner_id)
+    assert (found.foreign, found.mismatches) == ({"RELATES_TO": 5, "NAMES": 5}, 10)
+
+
 def told(*arguments: str) -> dict[str, Any]:
     out = StringIO()
     call_command("graph", *arguments, "--json", stdout=out)
