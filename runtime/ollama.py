@@ -24,7 +24,7 @@ INHERITED: Final = (
     *("HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY", "NO_PROXY", "http_proxy", "https_proxy", "all_proxy", "no_proxy"),
     # Which authorities it trusts where a proxy opens TLS, and which graphics cards it may use.
     *("SSL_CERT_FILE", "SSL_CERT_DIR"),
-    *("OLLAMA_*", "CUDA_*", "HIP_*", "HSA_*", "ROCR_*", "NVIDIA_*"),
+    *("OLLAMA_*", "CUDA_*", "HIP_*", "HSA_*", "ROCR_*", "NVIDIA_*", "GPU_DEVICE_ORDINAL", "GGML_*"),
 )
 
 

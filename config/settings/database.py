@@ -33,12 +33,13 @@ def from_url(url: str) -> dict[str, Any]:
     asked = options.pop("password", "")
     if asked and parts.password:
         raise SettingError("DATABASE_URL has a password twice: before the host and as an option. Leave one out.")
+    user, other_port = options.pop("user", ""), options.pop("port", "")
     return {
         "NAME": name,
-        "USER": unquote(parts.username or "") or options.pop("user", ""),
+        "USER": unquote(parts.username or "") or user,
         "PASSWORD": unquote(parts.password or "") or asked,
         "HOST": host,
-        "PORT": str(port or options.pop("port", "")),
+        "PORT": str(port or other_port),
         "OPTIONS": options,
     }
 

@@ -52,9 +52,10 @@ UNKNOWN_NAME: Final = Refused("The server's name is not known here.", f"Check th
 # server says in another language than English is told by the driver's class of error alone.
 _REASONS: Final[Sequence[tuple[Refused, Sequence[str]]]] = (
     (NO_DATABASE, [r'database "[^"]*" does not exist', "no such database"]),
-    (NOT_ADMITTED, [r"no pg_hba\.conf entry", r"pg_hba\.conf rejects"]),
+    # Before what stands in the same message where the driver has tried a refused login again without TLS.
     (NO_LOGIN, ["authentication failed", "no password supplied", r'role "[^"]*" does not exist', "no such user"]),
     (NO_LOGIN, ["not permitted to log in", "permission denied for database", "wrong password type"]),
+    (NOT_ADMITTED, [r"no pg_hba\.conf entry", r"pg_hba\.conf rejects"]),
     (FULL, ["too many (clients|connections)", "connection slots", "connection limit exceeded", "no more connections"]),
     (NOT_YET, ["starting up", "shutting down", "recovery mode", "not accepting connections"]),
     (NO_TLS, [r"\b(SSL|TLS)\b", "certificate"]),

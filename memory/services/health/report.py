@@ -26,7 +26,7 @@ DISPENSABLE: Final = frozenset({"language model", "reranker"})
 def health() -> dict[str, Any]:
     """Tell how this installation is: `status` (`ok`, `degraded`, `failing`) and `checks` with name, status, detail.
 
-    Takes at most four queries besides those of the checks that apps add, and reads one small file of the key vault.
+    Takes at most five queries besides those of the checks that apps add, and reads one small file of the key vault.
     Never raises because something is broken. The embedder's state is that of this process.
     """
     return _told(health_findings())

@@ -21,6 +21,7 @@ from memory.models import (
     owner_scope,
 )
 from memory.providers import composition
+from memory.providers.guarded_embedder import GuardedEmbedder
 from memory.providers.stub_embedder import StubEmbedder
 from memory.services.actors import Actor, Permission
 from memory.services.agents import authenticate, create_key
@@ -362,7 +363,7 @@ def test_the_embedder_is_asked_outside_of_every_transaction(
     make_agent: Callable[..., tuple[Actor, str]],
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    watchful = Watchful()
+    watchful = GuardedEmbedder(Watchful())
     for module in (composition, in_use):
         monkeypatch.setattr(module, "embedder", lambda: watchful)
     owner = make_owner("alice")

@@ -77,7 +77,7 @@ def test_the_second_one_alone(servers: tuple[OllamaLike, OllamaLike], settings: 
     assert names() == [("second ollama", "ok")]
     output = io.StringIO()
     call_command("ollama", stdout=output)
-    assert "does not embed with it" not in output.getvalue()
+    assert "does not need it" not in output.getvalue()
 
 
 def test_the_first_one_beside_another(servers: tuple[OllamaLike, OllamaLike], settings: Any) -> None:

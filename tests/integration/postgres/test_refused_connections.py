@@ -77,6 +77,13 @@ def test_each_reason_is_told_apart(closed: Closed) -> None:
             'FATAL:  no pg_hba.conf entry for host "10.0.0.7", user "x", database "loci", no encryption',
             "does not admit",
         ),
+        (
+            (
+                'FATAL:  password authentication failed for user "x"\nconnection to server at "h" failed: FATAL:  '
+                'no pg_hba.conf entry for host "10.0.0.7", user "x", database "loci", no encryption'
+            ),
+            LOGIN,
+        ),
         ("FATAL:  sorry, too many clients already", "no further connections"),
         ("FATAL:  the database system is starting up", "starting or stopping"),
         ("FATAL:  SASL authentication failed", LOGIN),

@@ -9,6 +9,7 @@ import pytest
 from django.db import connection
 
 from memory.providers import composition
+from memory.providers.guarded_embedder import GuardedEmbedder
 from memory.providers.stub_embedder import StubEmbedder
 from memory.services.actors import Actor
 from memory.services.changes import change_memory
@@ -35,7 +36,7 @@ class Watchful(StubEmbedder):
 
 @pytest.mark.django_db(transaction=True)
 def test_the_embedder_is_asked_outside(make_owner: Callable[..., Actor], monkeypatch: pytest.MonkeyPatch) -> None:
-    watchful = Watchful()
+    watchful = GuardedEmbedder(Watchful())
     for module in (composition, in_use):
         monkeypatch.setattr(module, "embedder", lambda: watchful)
     owner = make_owner("alice")

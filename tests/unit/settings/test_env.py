@@ -141,6 +141,10 @@ class TestDatabaseAddress:
         assert (parts["USER"], parts["PASSWORD"]) == ("loci_app", "p@ss")
         assert parts["OPTIONS"] == {"sslmode": "require"}
 
+    def test_what_stands_before_the_host_goes_before_the_options_and_leaves_none_there(self) -> None:
+        parts = from_url("postgresql://loci_app@db.example:5433/loci?user=other&port=5434")
+        assert (parts["USER"], parts["PORT"], parts["OPTIONS"]) == ("loci_app", "5433", {})
+
     def test_a_password_in_two_places_is_refused(self) -> None:
         with pytest.raises(SettingError, match="password twice") as caught:
             from_url("postgresql://loci_app:one@db.example/loci?password=other")
