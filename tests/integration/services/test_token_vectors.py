@@ -49,7 +49,7 @@ def local() -> MiniLmEmbedder:
 
 @pytest.fixture(autouse=True)
 def _chosen(local: MiniLmEmbedder, settings: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(composition._EMBEDDERS, "local", lambda: local)
+    monkeypatch.setitem(composition._EMBEDDERS, "local", lambda _: local)
     settings.EMBEDDING_PROVIDER = "local"
 
 
