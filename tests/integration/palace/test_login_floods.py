@@ -5,11 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
+from hashlib import sha256
 from threading import Lock, Semaphore
 from typing import Any
 
 import pytest
 from django.contrib.auth.hashers import PBKDF2PasswordHasher, check_password, make_password
+from django.core.cache.backends.locmem import LocMemCache
 from django.db import InterfaceError, OperationalError, connection, transaction
 from django.test import Client, RequestFactory
 from pytest_django import Settings
@@ -18,7 +20,7 @@ from config.middleware import server_error
 from memory.errors import PasswordsBusy, PermissionRefused, RateLimited
 from memory.models import User
 from memory.palace.views.account import Login
-from memory.services import password_hashing
+from memory.services import login_attempts, password_hashing
 from memory.services.actors import Actor
 from memory.services.password_hashing import MOST_AT_ONCE, BoundedHasher
 from memory.services.reauthentication import confirm_login
@@ -27,6 +29,18 @@ from tests.conftest import PASSWORD
 MOST = 3
 PLACE, OTHER = "203.0.113.7", "203.0.113.8"
 HASHER = f"{BoundedHasher.__module__}.{BoundedHasher.__qualname__}"
+
+
+class Noting(LocMemCache):
+    """A cache that notes the keys it is asked for."""
+
+    def __init__(self, kept: list[str]) -> None:
+        super().__init__("noting", {})
+        self._kept = kept
+
+    def make_and_validate_key(self, key: Any, version: Any = None) -> str:
+        self._kept.append(key)
+        return super().make_and_validate_key(key, version)
 
 
 @pytest.fixture(autouse=True)
@@ -63,6 +77,14 @@ class TestOneNetwork:
         flood()
         assert log_in().status_code == 302
         assert log_in("bob").status_code == 429
+
+    def test_what_is_kept_names_neither_network_nor_login(self, alice: Actor, monkeypatch: pytest.MonkeyPatch) -> None:
+        kept: list[str] = []
+        monkeypatch.setattr(login_attempts, "caches", {login_attempts.CACHE: Noting(kept)})
+        assert log_in().status_code == 302
+        assert len(set(kept)) == 2
+        guesses = [PLACE, *(sha256(text.encode()).hexdigest() for text in ("alice", PLACE, f"{PLACE}\0alice"))]
+        assert not any(guess in key for key in kept for guess in guesses)
 
     def test_successes_do_not_count(self, alice: Actor) -> None:
         for _ in range(MOST * 2):
