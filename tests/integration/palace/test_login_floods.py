@@ -22,7 +22,7 @@ from memory.models import User
 from memory.palace.views.account import Login
 from memory.services import login_attempts, password_hashing
 from memory.services.actors import Actor
-from memory.services.password_hashing import MOST_AT_ONCE, BoundedHasher
+from memory.services.password_hashing import MOST_AT_ONCE, BoundedHasher, places
 from memory.services.reauthentication import confirm_login
 from tests.conftest import PASSWORD
 
@@ -120,6 +120,10 @@ class TestHashing:
     def test_reads_the_hashes_of_djangos_own(self) -> None:
         assert check_password("tea", PBKDF2PasswordHasher().encode("tea", "a" * 22, 100))
         assert make_password("tea").startswith("pbkdf2_sha256$")
+
+    @pytest.mark.parametrize(("processors", "most"), [(1, 1), (2, 1), (3, 2), (64, 2)])
+    def test_a_processor_is_left_to_others(self, processors: int, most: int) -> None:
+        assert places(processors) == most
 
     def test_only_a_few_at_once(self, monkeypatch: pytest.MonkeyPatch) -> None:
         lock, going, most, let_go = Lock(), 0, 0, Semaphore(0)
