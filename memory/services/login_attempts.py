@@ -16,23 +16,28 @@ from typing import Final
 
 from django.conf import settings
 from django.core.cache import caches
+from django.core.exceptions import ValidationError
 from django.http import HttpRequest
 
 from memory.crypto.signing import signer
-from memory.errors import PasswordsBusy, RateLimited
+from memory.errors import PermissionRefused, RateLimited
 from memory.networks import client_network
 from memory.services.windowed_counts import count_one, take_back
 
 WINDOW_SECONDS: Final = 60
 KNOWN_SECONDS: Final = 7 * 24 * 3600
 CACHE: Final = "logins"
+# What tells wrong credentials: the form of the login, the question for the password, and the lock on the name, which
+# alone limits rates within an attempt.
+WRONG: Final = (ValidationError, PermissionRefused, RateLimited)
 
 
 @contextmanager
 def counted_attempt(*, name: str, request: HttpRequest) -> Iterator[None]:
-    """Count the block as an attempt to log in: as a failed one where it raises.
+    """Count the block as an attempt to log in: as a failed one where it raises that the credentials are wrong.
 
-    It counts from its beginning, so that many at once are not let in together.
+    Whatever else it raises, such as that the database does not answer, says nothing of whoever asks. It counts from its
+    beginning, so that many at once are not let in together.
 
     Args:
         name: of the login, as it was typed.
@@ -52,7 +57,9 @@ def counted_attempt(*, name: str, request: HttpRequest) -> Iterator[None]:
         )
     try:
         yield
-    except PasswordsBusy:
+    except WRONG:
+        raise
+    except BaseException:
         take_back(cache, failed)
         raise
     take_back(cache, failed)

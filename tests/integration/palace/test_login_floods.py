@@ -10,6 +10,7 @@ from threading import Lock, Semaphore
 from typing import Any
 
 import pytest
+from django.contrib.auth.backends import ModelBackend
 from django.contrib.auth.hashers import PBKDF2PasswordHasher, check_password, make_password
 from django.core.cache.backends.locmem import LocMemCache
 from django.db import InterfaceError, OperationalError, connection, transaction
@@ -95,6 +96,28 @@ class TestOneNetwork:
         for _ in range(MOST * 2):
             assert log_in("alice", "").status_code == 200
         flood()
+
+    def test_a_database_that_does_not_answer_does_not_count(
+        self, alice: Actor, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        def fail(*_: Any, **__: Any) -> Any:
+            raise OperationalError("no connection")
+
+        with monkeypatch.context() as broken:
+            broken.setattr(ModelBackend, "authenticate", fail)
+            for _ in range(MOST * 2):
+                with suppress(OperationalError):
+                    assert log_in("nobody", "wrong").status_code == 503
+        flood()
+
+    def test_names_that_are_locked_count(self, alice: Actor, rf: RequestFactory, settings: Settings) -> None:
+        settings.AXES_FAILURE_LIMIT = 1
+        user, request = User.objects.get(username="alice"), rf.post("/", REMOTE_ADDR=PLACE)
+        with pytest.raises(RateLimited, match="wrong passwords"):
+            confirm_login(user=user, password="wrong", request=request)
+        for number in range(MOST - 1):
+            log_in(f"nobody{number}", "wrong")
+        assert "auth.flood" in log_in("somebody", "wrong").content.decode()
 
     def test_the_question_for_the_password_counts_likewise(self, alice: Actor, rf: RequestFactory) -> None:
         user = User.objects.get(username="alice")
