@@ -87,8 +87,9 @@ class RedisCounts(BaseCache):
     def incr(self, key: Any, delta: int = 1, version: Any = None) -> int:
         """Add to a number and give the sum.
 
-        One that is not there begins at `delta`, other than with Django's caches: it may have been counted while Redis
-        was away, or the other way round, and a login must not fail for that.
+        One that is not there begins at `delta` and lives as long as the cache's counts do by default, other than with
+        Django's caches, which raise ValueError: it may have been counted while Redis was away, or the other way round,
+        and a login must not fail for that. Whoever wants another life sets it with `touch`.
         """
         at, added = self._key(key, version), _whole(delta)
         total = self._asked(

@@ -11,7 +11,7 @@ from uuid import UUID
 
 from django.contrib.auth.password_validation import validate_password
 from django.core.exceptions import ValidationError
-from django.db import IntegrityError, connection, transaction
+from django.db import IntegrityError, InterfaceError, OperationalError, connection, transaction
 
 from memory.crypto.keyring import keyring
 from memory.errors import Conflict, InvalidInput, NotFound
@@ -109,12 +109,18 @@ def _new_login(username: str, password: str) -> User:
 
 @contextmanager
 def _new_owner() -> Iterator[Owner]:
-    """Give an owner with keys for the block to save; when that fails, the keys go again."""
+    """Give an owner with keys for the block to save; when that is refused, the keys go again.
+
+    Where the connection is lost, nobody knows whether the owner was saved. The keys stay then: without the owner they
+    protect nothing, and the owner without them could store nothing, ever.
+    """
     owner = Owner(id=new_id())
     # The keys come first: an owner without keys could store nothing, keys without an owner protect nothing.
     keyring().create(owner.pk)
     try:
         yield owner
+    except (OperationalError, InterfaceError):
+        raise
     except Exception:
         keyring().destroy(owner.pk)
         raise

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import datetime, timedelta
-from typing import Final
+from typing import Any, Final
 
 from django.conf import settings
 from django.db import transaction
@@ -88,12 +88,12 @@ def ensure_schedules() -> None:
     """Make the schedules that must exist, put changed ones right, and remove those that are no longer planned.
 
     Repeating it changes nothing: the time of a schedule's next run is kept, but for one that runs more often from now
-    on, which does not wait out its former period.
+    on, which does not wait out its former period, and for one that has none and would never run: it runs at once.
     """
     with transaction.atomic():
         Schedule.objects.filter(name__startswith=OURS).exclude(name__in=[plan.name for plan in _plans]).delete()
         for plan in _plans:
-            wanted = {
+            wanted: dict[str, Any] = {
                 "func": plan.task,
                 "schedule_type": Schedule.MINUTES,
                 "minutes": plan.minutes,
@@ -105,9 +105,20 @@ def ensure_schedules() -> None:
                 continue
             # The queue's table has no unique name, so two first starts at once can have made two.
             Schedule.objects.filter(pk__in=[row.pk for row in rows[1:]]).delete()
+            wanted["next_run"] = _next_run(rows[0], plan)
             if any(getattr(rows[0], field) != value for field, value in wanted.items()):
-                soonest = min(rows[0].next_run, now() + timedelta(minutes=plan.minutes))
-                Schedule.objects.filter(pk=rows[0].pk).update(**wanted, next_run=soonest)
+                Schedule.objects.filter(pk=rows[0].pk).update(**wanted)
+
+
+def _next_run(row: Schedule, plan: Plan) -> datetime:
+    """Give when a schedule that is there runs next under its plan."""
+    kept: datetime | None = row.next_run
+    if kept is None:
+        return now()
+    if (row.schedule_type, row.minutes) == (Schedule.MINUTES, plan.minutes):
+        return kept
+    # A longer period than the former one leaves it as it is.
+    return min(kept, now() + timedelta(minutes=plan.minutes))
 
 
 def call_at_start() -> None:

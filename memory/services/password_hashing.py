@@ -1,4 +1,4 @@
-"""Hashing passwords, a few at a time and without a connection to the database.
+"""Hashing passwords, one or two at a time and, outside of transactions, without a connection to the database.
 
 A hash takes a good part of a second of a processor by design. Whoever tries passwords must not have all processors, nor
 all connections of the pool, which what agents ask needs.
@@ -6,6 +6,7 @@ all connections of the pool, which what agents ask needs.
 
 from __future__ import annotations
 
+import os
 from threading import BoundedSemaphore
 from typing import Final
 
@@ -14,17 +15,26 @@ from django.db import connection
 
 from memory.errors import PasswordsBusy
 
-MOST_AT_ONCE: Final = 2
+
+def places(processors: int) -> int:
+    """Give how many passwords may be hashed at once: one processor is left to others where there are several."""
+    return max(1, min(2, processors - 1))
+
+
+MOST_AT_ONCE: Final = places(os.cpu_count() or 1)
 PATIENCE_SECONDS: Final = 3.0
 RETRY_SECONDS: Final = 3
 _places: Final = BoundedSemaphore(MOST_AT_ONCE)
 
 
 class BoundedHasher(PBKDF2PasswordHasher):
-    """Django's own hasher, whose hashes it makes and reads; at most two at once in a process."""
+    """Django's own hasher, whose hashes it makes and reads; at most `MOST_AT_ONCE` at once in a process."""
 
     def encode(self, password: str, salt: str, iterations: int | None = None) -> str:
-        """Hash a password; raises PasswordsBusy where no place comes free within three seconds."""
+        """Hash a password; raises PasswordsBusy where no place comes free within three seconds.
+
+        The connection goes back into the pool meanwhile, except within a transaction, which would be lost with it.
+        """
         if not connection.in_atomic_block:
             # As at the end of a request: back into the pool.
             connection.close_if_unusable_or_obsolete()

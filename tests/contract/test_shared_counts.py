@@ -10,6 +10,7 @@ import pytest
 from django.core.cache.backends.locmem import LocMemCache
 
 from memory.redis.counts import RedisCounts
+from memory.services.windowed_counts import count_one, take_back
 from tests.redis_server import (
     RedisServer,
     dying_redis_in_use,
@@ -63,6 +64,34 @@ def test_counting(cache: Any) -> None:
     assert cache.incr("tea") == 2
     assert cache.incr("tea", 5) == 7
     assert cache.decr("tea", 2) == 5
+
+
+class RunningOut:
+    """A cache in which a count runs out just before a step."""
+
+    def __init__(self, cache: Any, step: str) -> None:
+        self._cache, self._step = cache, step
+
+    def __getattr__(self, name: str) -> Any:
+        if name == self._step:
+            self._cache.delete("tea")
+        return getattr(self._cache, name)
+
+
+def test_a_window_that_runs_out_meanwhile_begins_anew(cache: Any) -> None:
+    cache.set("tea", 5, 60)
+    assert count_one(RunningOut(cache, "incr"), "tea", seconds=60) == 1  # type: ignore[arg-type]
+    assert cache.get("tea") == 1
+    assert count_one(cache, "tea", seconds=60) == 2
+
+
+def test_nothing_is_taken_back_from_a_window_that_runs_out_meanwhile(cache: Any) -> None:
+    cache.set("tea", 5, 60)
+    take_back(RunningOut(cache, "decr"), "tea")  # type: ignore[arg-type]
+    assert cache.get("tea") is None
+    take_back(cache, "tea")
+    assert not cache.has_key("tea")
+    assert count_one(cache, "tea", seconds=60) == 1
 
 
 def test_counting_at_once_loses_nothing(cache: Any) -> None:
@@ -134,6 +163,14 @@ class TestRedis:
         cache = RedisCounts("a test's", {"TIMEOUT": 900})
         assert cache.incr("tea") == 1
         assert cache.incr("tea") == 2
+
+    def test_a_window_that_begins_anew_lives_as_long_as_it_should(self, redis_in_use: RedisServer) -> None:
+        cache = RedisCounts("a test's", {"TIMEOUT": 900})
+        cache.add("tea", 1, 60)
+        assert count_one(RunningOut(cache, "incr"), "tea", seconds=60) == 1  # type: ignore[arg-type]
+        with redis_in_use.client() as client:
+            (lives,) = [client.pttl(key) for key in client.scan_iter()]
+        assert 0 < lives <= 60_000
 
     def test_keys_say_nothing_and_other_keys_stay(self, redis_in_use: RedisServer) -> None:
         with redis_in_use.client() as client:

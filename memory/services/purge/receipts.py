@@ -79,15 +79,18 @@ NEO4J_LOST: Final = Stay(
     "Loci was told that it is gone, and could not look there.",
 )
 LOGIN_COUNTS: Final = Stay(
-    "Counts of failed logins in the memory of the web process, under a hash of name and address.",
-    "15 minutes.",
-    "They keep attackers out, and run out by themselves.",
+    "Counts of failed logins in the memory of the web process, and marks of the addresses from which the name was "
+    "logged in to, under hashes and codes of name and address.",
+    "15 minutes for the counts, a week for the marks; both end with the process.",
+    "They keep attackers out, and run out by themselves. Nothing here tells from which addresses, so they cannot be "
+    "looked up.",
 )
 LOGIN_COUNTS_IN_REDIS: Final = Stay(
-    "Counts of failed logins in Redis, and in the memory of the web processes while Redis is away, under a hash of "
-    "name and address.",
-    "15 minutes.",
-    "They keep attackers out, and run out by themselves.",
+    "Counts of failed logins in Redis, and in the memory of the web processes while Redis is away, and marks of the "
+    "addresses from which the name was logged in to, under hashes and codes of name and address.",
+    "15 minutes for the counts, a week for the marks.",
+    "They keep attackers out, and run out by themselves. Nothing here tells from which addresses, so they cannot be "
+    "looked up.",
 )
 REDIS_FILES: Final = Stay(
     "What stood in Redis, in its append-only file and its snapshots, where it writes any, and in backups of these: "

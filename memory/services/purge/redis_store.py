@@ -1,7 +1,8 @@
 """What Redis holds of an owner: counters of requests, and calls of workers that name the owner.
 
-Counts of failed logins and wrong keys stand under codes of what was typed and of networks. They tell nobody whose they
-are, and are gone within minutes.
+Counts of failed logins and wrong keys, and marks of names that were logged in to from a network, stand under codes of
+what was typed and of networks. They tell nobody whose they are and cannot be found for an owner, whose networks are not
+kept. The counts are gone within minutes, the marks within a week; the receipt names both.
 """
 
 from __future__ import annotations

@@ -69,6 +69,25 @@ class TestSchedules:
         assert row.minutes == 1
         assert row.next_run <= now() + timedelta(minutes=1)
 
+    @pytest.mark.parametrize("change", [{"func": "memory.tasks.former"}, {"repeats": 3}])
+    def test_one_whose_period_is_the_same_keeps_its_next_run(self, db: None, change: dict[str, Any]) -> None:
+        ensure_schedules()
+        later = now() + timedelta(days=9)
+        name = Schedule.objects.get(func=RUN_DUE_WORK).name
+        Schedule.objects.filter(name=name).update(next_run=later, **change)
+        ensure_schedules()
+        row = Schedule.objects.get(name=name)
+        assert (row.func, row.repeats, row.next_run) == (RUN_DUE_WORK, -1, later)
+
+    @pytest.mark.parametrize("minutes", [1, 60])
+    def test_one_without_a_next_run_gets_one(self, db: None, minutes: int) -> None:
+        ensure_schedules()
+        Schedule.objects.filter(func=RUN_DUE_WORK).update(minutes=minutes, next_run=None)
+        ensure_schedules()
+        row = Schedule.objects.get(func=RUN_DUE_WORK)
+        assert row.minutes == 1
+        assert row.next_run <= now()
+
     def test_doubled_and_former_ones_go_and_others_stay(self, db: None) -> None:
         ensure_schedules()
         for row in (Schedule.objects.get(func=RUN_DUE_WORK), Schedule(name="loci: former", func="x.y")):

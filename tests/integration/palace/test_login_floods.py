@@ -5,11 +5,14 @@ from __future__ import annotations
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
+from hashlib import sha256
 from threading import Lock, Semaphore
 from typing import Any
 
 import pytest
+from django.contrib.auth.backends import ModelBackend
 from django.contrib.auth.hashers import PBKDF2PasswordHasher, check_password, make_password
+from django.core.cache.backends.locmem import LocMemCache
 from django.db import InterfaceError, OperationalError, connection, transaction
 from django.test import Client, RequestFactory
 from pytest_django import Settings
@@ -18,15 +21,27 @@ from config.middleware import server_error
 from memory.errors import PasswordsBusy, PermissionRefused, RateLimited
 from memory.models import User
 from memory.palace.views.account import Login
-from memory.services import password_hashing
+from memory.services import login_attempts, password_hashing
 from memory.services.actors import Actor
-from memory.services.password_hashing import MOST_AT_ONCE, BoundedHasher
+from memory.services.password_hashing import MOST_AT_ONCE, BoundedHasher, places
 from memory.services.reauthentication import confirm_login
 from tests.conftest import PASSWORD
 
 MOST = 3
 PLACE, OTHER = "203.0.113.7", "203.0.113.8"
 HASHER = f"{BoundedHasher.__module__}.{BoundedHasher.__qualname__}"
+
+
+class Noting(LocMemCache):
+    """A cache that notes the keys it is asked for."""
+
+    def __init__(self, kept: list[str]) -> None:
+        super().__init__("noting", {})
+        self._kept = kept
+
+    def make_and_validate_key(self, key: Any, version: Any = None) -> str:
+        self._kept.append(key)
+        return super().make_and_validate_key(key, version)
 
 
 @pytest.fixture(autouse=True)
@@ -64,6 +79,14 @@ class TestOneNetwork:
         assert log_in().status_code == 302
         assert log_in("bob").status_code == 429
 
+    def test_what_is_kept_names_neither_network_nor_login(self, alice: Actor, monkeypatch: pytest.MonkeyPatch) -> None:
+        kept: list[str] = []
+        monkeypatch.setattr(login_attempts, "caches", {login_attempts.CACHE: Noting(kept)})
+        assert log_in().status_code == 302
+        assert len(set(kept)) == 2
+        guesses = [PLACE, *(sha256(text.encode()).hexdigest() for text in ("alice", PLACE, f"{PLACE}\0alice"))]
+        assert not any(guess in key for key in kept for guess in guesses)
+
     def test_successes_do_not_count(self, alice: Actor) -> None:
         for _ in range(MOST * 2):
             assert log_in().status_code == 302
@@ -73,6 +96,28 @@ class TestOneNetwork:
         for _ in range(MOST * 2):
             assert log_in("alice", "").status_code == 200
         flood()
+
+    def test_a_database_that_does_not_answer_does_not_count(
+        self, alice: Actor, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        def fail(*_: Any, **__: Any) -> Any:
+            raise OperationalError("no connection")
+
+        with monkeypatch.context() as broken:
+            broken.setattr(ModelBackend, "authenticate", fail)
+            for _ in range(MOST * 2):
+                with suppress(OperationalError):
+                    assert log_in("nobody", "wrong").status_code == 503
+        flood()
+
+    def test_names_that_are_locked_count(self, alice: Actor, rf: RequestFactory, settings: Settings) -> None:
+        settings.AXES_FAILURE_LIMIT = 1
+        user, request = User.objects.get(username="alice"), rf.post("/", REMOTE_ADDR=PLACE)
+        with pytest.raises(RateLimited, match="wrong passwords"):
+            confirm_login(user=user, password="wrong", request=request)
+        for number in range(MOST - 1):
+            log_in(f"nobody{number}", "wrong")
+        assert "auth.flood" in log_in("somebody", "wrong").content.decode()
 
     def test_the_question_for_the_password_counts_likewise(self, alice: Actor, rf: RequestFactory) -> None:
         user = User.objects.get(username="alice")
@@ -98,6 +143,10 @@ class TestHashing:
     def test_reads_the_hashes_of_djangos_own(self) -> None:
         assert check_password("tea", PBKDF2PasswordHasher().encode("tea", "a" * 22, 100))
         assert make_password("tea").startswith("pbkdf2_sha256$")
+
+    @pytest.mark.parametrize(("processors", "most"), [(1, 1), (2, 1), (3, 2), (64, 2)])
+    def test_a_processor_is_left_to_others(self, processors: int, most: int) -> None:
+        assert places(processors) == most
 
     def test_only_a_few_at_once(self, monkeypatch: pytest.MonkeyPatch) -> None:
         lock, going, most, let_go = Lock(), 0, 0, Semaphore(0)

@@ -126,6 +126,7 @@ def test_redis_holds_up_the_end_of_a_purge_and_nothing_else(
     assert done.receipt is not None
     said = [stay["what"] for stay in done.receipt["stays"]]
     assert any(what.startswith("Counts of failed logins in Redis") for what in said)
+    assert any(stay["until"].endswith("a week for the marks.") for stay in done.receipt["stays"])
     assert any("append-only file and its snapshots" in what for what in said)
     assert not any("of the web process," in what for what in said)
 
