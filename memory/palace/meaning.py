@@ -15,7 +15,7 @@ from memory.palace.model_fetching import FetchView, fetch_view
 from memory.palace.numbers import whole
 from memory.palace.sentences import said
 from memory.services.health import embedder_finding, stand_in
-from memory.services.spaces.in_use import embedder_in_use, space_beside
+from memory.services.spaces.in_use import embedder_in_use, standing_by
 from memory.services.spaces.progress import own_progress, percent
 
 SEEN_COOKIE: Final = "loci_embedder_seen"
@@ -87,11 +87,12 @@ def look_at_embedder() -> None:
     model.look(seconds=MOMENT)
 
 
-def embedder_status(pending: int) -> EmbedderStatus:
-    """Say how search by meaning stands in this process, by the finding that operators see.
+def embedder_status(owner_id: UUID, pending: int) -> EmbedderStatus:
+    """Say how search by meaning stands for an owner in this process, by the finding that operators see.
 
     Args:
-        pending: memories of the owner that wait for their vectors.
+        owner_id: whose memories are searched.
+        pending: those of them that wait for their vectors.
     """
     found = embedder_finding()
     if found.status == "failing":
@@ -110,13 +111,11 @@ def embedder_status(pending: int) -> EmbedderStatus:
     ) % {"count": whole(pending)}
     if found.status == "degraded":
         detail = f"{said(found.detail)} {waiting if pending else ''}".strip()
-        sentence = _("Search by meaning is unavailable; I search by words.")
-        if stand_in(space_beside()):
-            sentence = _("The model for search by meaning is away; I search with the one that stands by.")
+        sentence = _degraded_sentence(owner_id, lacks_model=model.lacks_model)
         if model.lacks_model:
             return EmbedderStatus(
                 "missing",
-                _("The model for search by meaning is not there yet; I search by words until then."),
+                sentence,
                 detail,
                 _("Fetch it on the machine of the embedding server:"),
                 f"ollama pull {model.model}",
@@ -131,3 +130,13 @@ def embedder_status(pending: int) -> EmbedderStatus:
     if model.untried:
         return EmbedderStatus("untried", _("Search by meaning was not tried yet"), name, name=name)
     return EmbedderStatus("ok", _("Search by meaning is on"), name, name=name)
+
+
+def _degraded_sentence(owner_id: UUID, *, lacks_model: bool) -> str:
+    """Say with what is searched meanwhile; recall takes the other embedder where an owner lacks nothing of it."""
+    kept = standing_by(owner_id)
+    if kept is not None and stand_in(kept.space):
+        return _("The model for search by meaning is away; I search with the one that stands by.")
+    if lacks_model:
+        return _("The model for search by meaning is not there yet; I search by words until then.")
+    return _("Search by meaning is unavailable; I search by words.")

@@ -59,7 +59,7 @@ def surroundings(request: HttpRequest, actor: Actor) -> dict[str, Any]:
     look_at_embedder()
     with owner_scope(actor.owner_id):  # one for all that is read: each of its own costs two statements
         counts, after = totals(actor=actor), shown_until()
-        status = embedder_status(counts["vectors_pending"])
+        status = embedder_status(actor.owner_id, counts["vectors_pending"])
         moving = moving_status(actor.owner_id)
         recent = _recent(actor)
         navigation = counted_navigation(request, actor)

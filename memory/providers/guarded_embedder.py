@@ -72,11 +72,14 @@ class GuardedEmbedder:
 
     @property
     def known_dimension(self) -> int | None:
-        """Give the width; None for a server that has not told it yet."""
+        """Give the width, whether the provider is paused or not; None where it is not known yet. Asks no server."""
         inner = self._embedder
-        if self._width is None and isinstance(inner, HttpEmbedder) and inner.known_dimension is None:
+        if isinstance(inner, HttpEmbedder):
+            return self._width or inner.known_dimension
+        try:
+            return self.dimension
+        except EmbedderUnavailable:
             return None
-        return self.dimension
 
     def embed(self, texts: Sequence[str]) -> Vectors:
         """Embed texts as the guarded embedder does, and check the answer once more.

@@ -42,7 +42,8 @@ class Command(BaseCommand):
         """Do what is asked; exit code 1 when the plan has problems or fails, 3 where there is no Citus."""
         try:
             catalogue = read_catalogue(SCHEMA)
-            plan = make_plan(catalogue, shards=options["shards"], projects=bool(settings.NEO4J_URI))
+            projects = bool(settings.NEO4J_URI) or catalogue.projected
+            plan = make_plan(catalogue, shards=options["shards"], projects=projects)
         except ValueError as error:
             raise CommandError(f"There is no plan: {error}.") from error
         except DatabaseError as error:

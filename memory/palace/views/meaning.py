@@ -70,7 +70,7 @@ def progress(request: HttpRequest, actor: Actor) -> HttpResponse:
 @person_page("POST")
 def seen(request: HttpRequest, actor: Actor) -> HttpResponse:
     """Put away the banner that all is well, until another model is set."""
-    status = embedder_status(0)
+    status = embedder_status(actor.owner_id, 0)
     response = HttpResponseRedirect(safe_next(request, "palace:recall"))
     response.set_cookie(
         SEEN_COOKIE,
@@ -85,7 +85,7 @@ def seen(request: HttpRequest, actor: Actor) -> HttpResponse:
 
 def _progress(request: HttpRequest, actor: Actor, waiting: int) -> HttpResponse:
     context = {
-        "embedder": embedder_status(waiting),
+        "embedder": embedder_status(actor.owner_id, waiting),
         "moving": moving_status(actor.owner_id),
         "catching_up": True,
         "worker": not worker_is_silent(),

@@ -73,6 +73,9 @@ POLICIES: Final = f"""
     WHERE t.{OURS} ORDER BY 1, 2
 """
 SPREAD: Final = "SELECT logicalrelid::regclass::text FROM pg_dist_partition"
+PROJECTIONS: Final = "memory_graphprojection"
+# One that was not begun has nothing in Neo4j.
+PROJECTED: Final = f"SELECT EXISTS (SELECT FROM {PROJECTIONS} WHERE fence > 0)"
 
 
 @dataclass(frozen=True, slots=True)
@@ -142,17 +145,21 @@ class Table:
 
 @dataclass(frozen=True, slots=True)
 class Catalogue:
-    """All of it; `has_citus` tells whether the extension is in this database."""
+    """All of it.
+
+    `has_citus` tells whether the extension is in this database, `projected` whether graphs stand in a Neo4j.
+    """
 
     database: str
     tables: dict[str, Table]
     functions: tuple[Function, ...]
     has_citus: bool
     distributed: frozenset[str] = frozenset()
+    projected: bool = False
 
 
 def read_catalogue(using: str) -> Catalogue:
-    """Read the catalogue in seven queries, eight where Citus is.
+    """Read the catalogue in eight queries, nine where Citus is.
 
     Args:
         using: alias of a connection as the role that owns the tables.
@@ -185,7 +192,8 @@ def read_catalogue(using: str) -> Catalogue:
     spread: frozenset[str] = frozenset()
     if has_citus:
         spread = frozenset(name for (name,) in _rows(using, SPREAD))
-    return Catalogue(database, found, functions, has_citus, spread)
+    projected = PROJECTIONS in found and _rows(using, PROJECTED)[0][0]
+    return Catalogue(database, found, functions, has_citus, spread, projected)
 
 
 def _rows(using: str, statement: str) -> list[tuple[Any, ...]]:

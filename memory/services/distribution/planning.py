@@ -16,7 +16,7 @@ FEWEST_SHARDS: Final = 1
 MOST_SHARDS: Final = 4096
 PROJECTS: Final = (
     "NEO4J_URI: changes of graphs are noted by triggers that ask tables of the coordinator, so graphs that are spread "
-    "cannot be projected; run `python3 manage.py graph forget --all` and leave NEO4J_URI out"
+    "cannot be projected; run `python3 manage.py graph forget --all` while NEO4J_URI is set, then leave it out"
 )
 # Session settings that every connection to the coordinator needs, each with the reason.
 SETTINGS: Final = {
@@ -81,7 +81,8 @@ def make_plan(catalogue: Catalogue, *, shards: int = DEFAULT_SHARDS, projects: b
     Args:
         catalogue: as `read_catalogue` gives it.
         shards: of each table, 1 to 4096; a power of two several times the number of servers leaves room to grow.
-        projects: whether this installation projects graphs to Neo4j, which keeps it from being spread.
+        projects: whether this installation projects graphs to Neo4j or has some there, which keeps it from being
+            spread.
 
     Raises:
         ValueError: `shards` is out of its range.

@@ -186,7 +186,7 @@ def _triggers(table: Table) -> Iterator[Step]:
 def _out_of_reach(catalogue: Catalogue, places: dict[str, Place]) -> Iterator[Step]:
     """Drop triggers that would look on an owner's server for tables of the coordinator; an unknown one is a problem."""
     local = {name for name, place in places.items() if place == Place.LOCAL}
-    asked = {one.name: sorted(local & set(re.findall(r"\w+", one.source))) for one in catalogue.functions}
+    asked = {one.name: sorted(local & _words(one.source)) for one in catalogue.functions}
     for table in (one for name, one in sorted(catalogue.tables.items()) if places[name] == Place.DISTRIBUTED):
         for trigger in table.triggers:
             if trigger.function in GIVEN_UP:
@@ -195,6 +195,15 @@ def _out_of_reach(catalogue: Catalogue, places: dict[str, Place]) -> Iterator[St
             elif tables := asked.get(trigger.function):
                 why = f"its function asks {', '.join(tables)} on the coordinator; write it anew by hand"
                 yield Step("trigger", table.name, trigger.name, why, (), by_hand=True)
+
+
+# What is quoted comes first: two dashes in it begin no comment.
+_QUOTED_OR_COMMENT = re.compile(r"""('[^']*'|"[^"]*")|--[^\n]*|/\*.*?\*/""", re.DOTALL)
+
+
+def _words(source: str) -> set[str]:
+    """Give the words of a function, without those of its comments."""
+    return set(re.findall(r"\w+", _QUOTED_OR_COMMENT.sub(r"\1 ", source)))
 
 
 _SETS = re.compile(r"PERFORM set_config\('(?P<name>[\w.]+)', (?P<value>.+?), true\);")

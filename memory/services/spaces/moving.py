@@ -14,7 +14,7 @@ from django.db import connection, transaction
 
 from memory.errors import Conflict, EmbedderUnavailable, NotFound, OwnerPurging
 from memory.models import DueWork, EmbeddingSpace, SpaceFill, SpaceState
-from memory.providers.composition import second_embedder
+from memory.providers.composition import embedder, second_embedder
 from memory.providers.embedder_choices import OLLAMA, first_choice, second_choice
 from memory.providers.guarded_embedder import GuardedEmbedder
 from memory.services.amounts import memories, owners
@@ -261,7 +261,8 @@ def _told_width(model: GuardedEmbedder) -> int:
     try:
         return int(model.embed([PROBE]).shape[1])
     except EmbedderUnavailable as error:
-        choice = second_choice() if model is second_embedder() else first_choice()
+        # Not by asking for the second one, whose settings may not work.
+        choice = first_choice() if model is embedder() else second_choice()
         setting = f"{choice.prefix}_BASE_URL" + (" or OLLAMA_BASE_URL" if choice.provider == OLLAMA else "")
         where = f" at {model.host}, {setting}" if model.host else ""
         raise EmbedderUnavailable(

@@ -6,6 +6,7 @@ import json
 from collections.abc import Iterator
 from io import StringIO
 from typing import Any
+from uuid import uuid4
 
 import pytest
 from django.core.management import CommandError, call_command
@@ -13,6 +14,8 @@ from django.db import connections
 from pytest_django import Settings
 from pytest_django.plugin import DjangoDbBlocker
 
+from memory.models import GraphProjection
+from memory.services.actors import Actor
 from memory.services.distribution.catalogue import Catalogue, read_catalogue
 from memory.services.distribution.planning import make_plan
 
@@ -66,6 +69,17 @@ class TestCommand:
         assert ended.value.code == 1
         with pytest.raises(CommandError, match="NEO4J_URI"):
             run("--sql")
+
+    @pytest.mark.django_db(transaction=True, databases=["default", "schema"])
+    def test_leaving_neo4j_out_does_not_hide_what_stands_there(self, alice: Actor) -> None:
+        projection = GraphProjection.objects.create(owner_id=alice.owner_id, generation=uuid4(), text="names")
+        assert json.loads(run("--plan", "--json"))["problems"] == []
+        projection.fence = 1
+        projection.save()
+        [problem] = json.loads(run("--plan", "--json"))["problems"]
+        assert "graph forget --all" in problem
+        with pytest.raises(SystemExit):
+            run("--check")
 
     def test_without_citus_it_refuses_and_says_why(self) -> None:
         with pytest.raises(CommandError, match="no Citus.*--plan") as refused:

@@ -14,8 +14,9 @@ from django.db import connection, connections
 from django.test import Client
 from django.urls import reverse
 
+from memory.errors import EmbedderUnavailable
 from memory.models import DueWork, EmbeddingSpace, MemoryVector, SpaceFill, SpaceState, TokenVectors, User, owner_scope
-from memory.providers.composition import forget_providers
+from memory.providers.composition import embedder, forget_providers
 from memory.services.actors import Actor
 from memory.services.clock import now
 from memory.services.health import health_findings
@@ -160,6 +161,19 @@ class TestRefusals:
         # What is in use goes on.
         assert found(alice, "One.") == ["One."]
         stored(alice, "Two.")
+
+    def test_settings_that_cannot_work_do_not_hide_how_the_first_one_fails(
+        self, filled: Actor, settings: Any, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        settings.EMBEDDING_MODEL, settings.EMBEDDING_SECOND_MODEL = NEW, "nobody"
+        forget_providers()
+
+        def away(texts: Any) -> Any:
+            raise EmbedderUnavailable("It is away.")
+
+        monkeypatch.setattr(embedder().inner, "embed", away)
+        said = refused("switch")
+        assert f"It is away. It is the embedder of EMBEDDING_PROVIDER (stub/{NEW})." in said
 
     def test_open_while_another_one_is_there(self, filled: Actor, settings: Any) -> None:
         settings.EMBEDDING_SECOND_MODEL = "characters-100"

@@ -20,6 +20,7 @@ from memory.errors import BudgetExceeded, Conflict, EmbedderUnavailable
 from memory.models import DueWork, EmbeddingSpace, PendingVector, SpaceFill, SpaceState, owner_scope
 from memory.palace.meaning import embedder_status
 from memory.providers.composition import embedder, forget_providers, second_embedder
+from memory.providers.guarded_embedder import GuardedEmbedder
 from memory.services.actors import Actor
 from memory.services.backfill import BATCH
 from memory.services.changes import change_memory
@@ -206,10 +207,14 @@ class TestAnEmbedderThatFails:
         assert with_vector(alice, OLD) == with_vector(alice, NEW) == live(alice)
         assert found(alice, "Kept by the other one.")[0] == "Kept by the other one."
 
-    def test_health_and_pages_name_the_one_that_stands_in(self, alice: Actor, monkeypatch: pytest.MonkeyPatch) -> None:
+    def test_health_and_pages_name_the_one_that_stands_in(
+        self, alice: Actor, mallory: Actor, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
         stored(alice, "The notice period is sixty days.")
         open_space(tell=quiet)
         work()
+        stored(mallory, "The kettle sings.")
+        SpaceFill.objects.filter(owner_id=mallory.owner_id).delete()
 
         def noticed_away(model: Any) -> None:
             away(monkeypatch, model._embedder)
@@ -221,11 +226,18 @@ class TestAnEmbedderThatFails:
         assert told == embedder_finding()
         assert told.status == "degraded"
         assert "Recall goes on with stub/characters-768, and by words where its vectors are missing." in told.detail
-        assert "the one that stands by" in embedder_status(0).sentence
+        assert "the one that stands by" in embedder_status(alice.owner_id, 0).sentence
+        # Whose vectors are not all there is answered by words alone.
+        assert "I search by words" in embedder_status(mallory.owner_id, 0).sentence
+        with monkeypatch.context() as lacking:
+            lacking.setattr(GuardedEmbedder, "lacks_model", True)
+            told_to = embedder_status(alice.owner_id, 0)
+            assert (told_to.state, "the one that stands by" in told_to.sentence) == ("missing", True)
+            assert "not there yet" in embedder_status(mallory.owner_id, 0).sentence
         noticed_away(second_embedder())
         told = {one.name: one for one in health_findings()}["embedder"]
         assert told.detail.endswith("Recall works by words.")
-        assert "I search by words" in embedder_status(0).sentence
+        assert "I search by words" in embedder_status(alice.owner_id, 0).sentence
 
     def test_an_incomplete_write_takes_the_right_to_stand_in_until_it_is_made_good(
         self, alice: Actor, monkeypatch: pytest.MonkeyPatch

@@ -38,6 +38,25 @@ def hang_up() -> None:
     inner.close()
 
 
+def test_what_is_stored_while_the_one_in_use_is_paused_stands_in_the_other_space(
+    alice: Actor, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    stored(alice, "The ferry leaves at nine.")
+    open_space(tell=quiet)
+    work()
+    # A process that has begun anew and has not asked for the width yet.
+    forget_providers()
+    with monkeypatch.context() as gone:
+        gone.setattr(embedder().inner, "embed", away)
+        for _ in range(3):
+            with pytest.raises(EmbedderUnavailable):
+                embedder().embed(["Are you there?"])
+        assert embedder().state().paused_until is not None
+        stored(alice, "The kettle sings.")
+        assert degraded(alice, "The kettle sings.") == (["embedder.standby"], "The kettle sings.")
+        assert with_vector(alice, NEW) == live(alice)
+
+
 def test_storing_in_an_outage_takes_nobody_the_space_that_stands_in(
     alice: Actor, monkeypatch: pytest.MonkeyPatch
 ) -> None:

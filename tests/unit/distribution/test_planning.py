@@ -165,6 +165,23 @@ def test_triggers_that_ask_the_coordinator_go_or_are_a_problem() -> None:
     assert "memory_duework" in made.problems[0]
 
 
+@pytest.mark.parametrize(
+    ("source", "asks"),
+    [
+        ("BEGIN RETURN NULL; -- it's none of memory_duework\nEND", False),
+        ("BEGIN /* the owner's\nmemory_duework */ RETURN NULL; END", False),
+        ("BEGIN -- said\nDELETE FROM memory_duework; RETURN NULL; END", True),
+        ("BEGIN PERFORM '--', memory_duework FROM x; RETURN NULL; END", True),
+        ("BEGIN EXECUTE 'DELETE FROM memory_duework /*'; RETURN NULL; END", True),
+        ("BEGIN DELETE/**/FROM/**/memory_duework; RETURN NULL; END", True),
+    ],
+)
+def test_what_stands_in_comments_of_a_function_is_not_asked(source: str, asks: bool) -> None:
+    page = table("page", triggers=[Trigger("noted", "note", "")])
+    made = plan(page, table("memory_duework", "owner_id", "id"), functions=(Function("note", False, source, ""),))
+    assert bool(made.problems) is asks
+
+
 def test_what_is_projected_is_not_spread() -> None:
     page = table("page", indexes=[PRIMARY])
     assert plan(page).problems == ()

@@ -6,6 +6,7 @@ import threading
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from datetime import UTC, datetime, timedelta
+from typing import Any
 
 import numpy as np
 import pytest
@@ -13,6 +14,7 @@ import pytest
 from memory.errors import EmbedderUnavailable
 from memory.ports import Vectors
 from memory.providers.guarded_embedder import GuardedEmbedder
+from memory.providers.http_embedder import HttpEmbedder
 from memory.providers.misconfigured import ProviderMisconfigured
 from memory.providers.stub_embedder import StubEmbedder
 from memory.providers.unavailable import NoEmbedder
@@ -46,6 +48,18 @@ class Provider(StubEmbedder):
         if self.failure:
             raise self.failure
         return super().embed(texts)
+
+
+class Server(HttpEmbedder):
+    """A server that answers with vectors of three numbers until it is gone."""
+
+    provider = "server"
+    gone = False
+
+    def _ask(self, batch: Sequence[str]) -> list[Any]:
+        if self.gone:
+            raise EmbedderUnavailable("The server is gone.")
+        return [[1.0, 0.0, 0.0] for _ in batch]
 
 
 @pytest.fixture
@@ -194,3 +208,19 @@ def test_no_embedder_stays_refused_with_its_reason(clock: HandClock) -> None:
 def test_useless_bounds_are_refused(failures: int, pause: float) -> None:
     with pytest.raises(ProviderMisconfigured):
         GuardedEmbedder(StubEmbedder(), failures=failures, pause_seconds=pause)
+
+
+def test_a_width_that_an_answer_told_is_known_during_a_pause(clock: HandClock) -> None:
+    server = Server(base_url="http://127.0.0.1:1", model="m")
+    guard = GuardedEmbedder(server, clock=clock)
+    assert guard.known_dimension is None
+    guard.embed(["a"])
+    server.gone = True
+    fail(guard, 3)
+    assert fail(guard).machine_code == "embedder.paused"
+    assert guard.known_dimension == 3
+
+
+def test_the_width_of_an_embedder_that_cannot_load_is_not_known(clock: HandClock) -> None:
+    guard = GuardedEmbedder(NoEmbedder(), clock=clock)
+    assert guard.known_dimension is None
