@@ -27,14 +27,15 @@ TAKE: Final = """
     UPDATE memory_graphprojection
     SET fence = fence + 1, leased_until = clock_timestamp() + make_interval(secs => %(lease)s)
     WHERE owner_id = %(owner)s AND (leased_until IS NULL OR leased_until < clock_timestamp())
-    RETURNING fence
+    RETURNING generation, fence, projected_seq
 """
 EXTEND: Final = """
     UPDATE memory_graphprojection SET leased_until = clock_timestamp() + make_interval(secs => %(lease)s)
-    WHERE owner_id = %(owner)s AND fence = %(fence)s RETURNING fence
+    WHERE owner_id = %(owner)s AND generation = %(generation)s AND fence = %(fence)s RETURNING fence
 """
 LET_GO: Final = """
-    UPDATE memory_graphprojection SET leased_until = NULL WHERE owner_id = %(owner)s AND fence = %(fence)s
+    UPDATE memory_graphprojection SET leased_until = NULL
+    WHERE owner_id = %(owner)s AND generation = %(generation)s AND fence = %(fence)s
 """
 FORGET_CHANGES: Final = "DELETE FROM memory_graphchange WHERE owner_id = %(owner)s"
 # Whoever changes the graph holds one of these rows.
@@ -100,20 +101,25 @@ class Lease:
 
     def save(self, **changes: Any) -> None:
         """Change the projection's row, in the caller's transaction or none; raises LeaseLost."""
-        if not GraphProjection.objects.filter(owner_id=self.owner_id, fence=self.fence).update(**changes):
+        mine = GraphProjection.objects.filter(owner_id=self.owner_id, generation=self.generation, fence=self.fence)
+        if not mine.update(**changes):
             raise LeaseLost
         self.seq = changes.get("projected_seq", self.seq)
 
     def let_go(self) -> None:
         """Give the lease back; without effect when another worker has it."""
         with connection.cursor() as cursor:
-            cursor.execute(LET_GO, {"owner": self.owner_id, "fence": self.fence})
+            cursor.execute(LET_GO, self._named())
 
     def _ask(self, statement: str) -> None:
         with connection.cursor() as cursor:
-            cursor.execute(statement, {"owner": self.owner_id, "fence": self.fence, "lease": _length()})
+            cursor.execute(statement, {**self._named(), "lease": _length()})
             if cursor.fetchone() is None:
                 raise LeaseLost
+
+    def _named(self) -> dict[str, Any]:
+        """Name the lease as PostgreSQL knows it; numbers alone begin anew with a projection that was given up."""
+        return {"owner": self.owner_id, "generation": self.generation, "fence": self.fence}
 
 
 def take(owner_id: UUID) -> Lease:
@@ -127,8 +133,7 @@ def take(owner_id: UUID) -> Lease:
         row = cursor.fetchone()
     if row is None:
         raise ProjectionBusy
-    projection = GraphProjection.objects.get(owner_id=owner_id)
-    return Lease(owner_id, projection.generation, row[0], projection.projected_seq)
+    return Lease(owner_id, *row)
 
 
 def ensure(owner_id: UUID, *, text: str) -> None:
