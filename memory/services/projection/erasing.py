@@ -12,7 +12,7 @@ from django.conf import settings
 from memory.errors import LociError, ProjectionOff
 from memory.graph.projection import cypher
 from memory.graph.projection.shape import LABELS
-from memory.models import GraphProjection, ProjectionState, owner_scope
+from memory.models import GraphProjection, owner_scope
 from memory.providers.composition import neo4j_client
 from memory.services.projection import lease as leases
 from memory.services.projection.building import EMPTIED_AT_ONCE, emptying
@@ -118,7 +118,8 @@ class Neo4jTarget:
             ProjectionUnavailable: Neo4j did not answer usably.
         """
         projection = GraphProjection.objects.filter(owner_id=subject.owner_id)
-        projection.update(state=ProjectionState.RESTING)
+        # Nobody projects it any more, so nothing is late and nothing fails: the purge says what holds it up.
+        projection.update(**leases.AT_REST, **leases.UNTROUBLED)
         if not self._there(subject):
             return 0
         if projection.exists():

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final
 from uuid import UUID, uuid4
@@ -43,6 +43,16 @@ LOCK: Final = (
     "SELECT FROM memory_graphstate WHERE owner_id = %(owner)s FOR UPDATE",
     "SELECT FROM memory_owner WHERE id = %(owner)s FOR UPDATE",
 )
+
+AT_REST: Final[Mapping[str, Any]] = {
+    "state": ProjectionState.RESTING,
+    "position": {},
+    "waiting": 0,
+    "behind_since": None,
+}
+"""What the row of a projection holds for which no changes are noted."""
+UNTROUBLED: Final[Mapping[str, Any]] = {"error_code": "", "failures": 0, "retry_at": None}
+"""What the row of a projection holds whose last attempt has not failed."""
 
 
 class LeaseLost(ProjectionBusy):
@@ -175,9 +185,7 @@ def begin(lease: Lease, *, text: str) -> None:
 def rest(owner_id: UUID, *, purging: bool = False) -> None:
     """Note no more changes of an owner and forget those that wait; the projection is built anew when it goes on."""
     with owner_scope(owner_id, purging=purging), connection.cursor() as cursor:
-        GraphProjection.objects.filter(owner_id=owner_id).update(
-            state=ProjectionState.RESTING, position={}, waiting=0, behind_since=None
-        )
+        GraphProjection.objects.filter(owner_id=owner_id).update(**AT_REST)
         cursor.execute(FORGET_CHANGES, {"owner": owner_id})
 
 

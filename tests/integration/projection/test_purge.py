@@ -17,6 +17,8 @@ from memory.errors import ProjectionOff, ProjectionUnavailable
 from memory.models import GraphProjection, Owner, Purge, PurgeState, owner_scope
 from memory.services.actors import Actor
 from memory.services.clock import now
+from memory.services.projection.projecting import project_owner
+from memory.services.projection.standing import standing
 from memory.services.purge.held import held_up
 from memory.services.purge.owner_purge import RowsLeft
 from memory.services.purge.partial_requests import PartialRequest, begin_partial
@@ -70,10 +72,15 @@ def told(*arguments: str) -> str:
 def test_neo4j_holds_up_the_end_of_a_purge_and_nothing_else(alice: Actor, projected: BoltServer) -> None:
     small_graph(alice)
     catch_up(alice)
+    entity(alice, "Ben")
     projected.kill()
+    project_owner(owner_id=alice.owner_id, at=now())
+    assert (standing().failing, standing().behind_since is None) == (1, False)
     made = begin_purge(actor=alice)
     with pytest.raises(ProjectionUnavailable):
         run_purge(purge_id=made.purge.pk, most=3)
+    told_of = standing()
+    assert (told_of.failing, told_of.waiting, told_of.behind_since) == (0, 0, None), "the purge waits, no projection"
     made.purge.refresh_from_db()
     assert (made.purge.state, made.purge.error_code) == (PurgeState.WAITING, "projection.unavailable")
     assert Owner.objects.filter(pk=alice.owner_id).exists()
