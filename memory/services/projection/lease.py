@@ -55,6 +55,22 @@ UNTROUBLED: Final[Mapping[str, Any]] = {"error_code": "", "failures": 0, "retry_
 """What the row of a projection holds whose last attempt has not failed."""
 
 
+def unmade() -> dict[str, Any]:
+    """Give what the row of a projection holds that stands nowhere; no lease of before can change it any more.
+
+    One that is held keeps others out until it has run out, since its worker may be writing to Neo4j.
+    """
+    return {
+        **AT_REST,
+        **UNTROUBLED,
+        "generation": uuid4(),
+        "place": "",
+        "fence": 0,
+        "projected_seq": 0,
+        "projected_at": None,
+    }
+
+
 class LeaseLost(ProjectionBusy):
     """Another worker has taken the projection over. What was written stays; it goes on there."""
 
