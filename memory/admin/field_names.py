@@ -99,6 +99,7 @@ NAMES: Final[Mapping[str, StrOrPromise]] = {
     "freshness": _("Freshness"),
     "gate": _("Why nothing was given"),
     "generation": _("Generation"),
+    "given_up_at": _("Given up"),
     "graph_version": _("Version of the graph"),
     "group": _("Group"),
     "hard": _("Limit that stops"),

@@ -1,4 +1,4 @@
-"""Keep with each projection in which Neo4j it stands."""
+"""Keep with each projection in which Neo4j it stands, and when one in which it stood was given up."""
 
 from __future__ import annotations
 
@@ -17,5 +17,10 @@ class Migration(migrations.Migration):
             model_name="graphprojection",
             name="place",
             field=models.CharField(blank=True, db_default="", default="", max_length=32),
+        ),
+        migrations.AddField(
+            model_name="graphprojection",
+            name="given_up_at",
+            field=models.DateTimeField(blank=True, null=True),
         ),
     ]

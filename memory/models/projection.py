@@ -51,6 +51,7 @@ class GraphProjection(models.Model):
         generation: drawn anew with each building; Neo4j holds it too.
         text: what stands there in clear, see NEO4J_TEXT.
         place: a code of the Neo4j and the database in which it stands; empty before anything was written there.
+        given_up_at: when a Neo4j in which it stood was last given up as gone; receipts of purges say so from then on.
         fence: raised by each worker that takes the projection up; Neo4j refuses what one with a lower number writes.
         projected_seq: raised by every write, at least to the highest change that it brought; Neo4j holds it too.
         position: while it is built, how far that is.
@@ -65,6 +66,7 @@ class GraphProjection(models.Model):
     generation = models.UUIDField()
     text = models.CharField(max_length=6)
     place = models.CharField(max_length=32, blank=True, default="", db_default="")
+    given_up_at = models.DateTimeField(null=True, blank=True)
     fence = models.BigIntegerField(default=0)
     projected_seq = models.BigIntegerField(default=0)
     projected_at = models.DateTimeField(null=True, blank=True)

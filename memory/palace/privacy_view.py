@@ -18,7 +18,7 @@ from memory.palace.presenters import label, object_word, reason_words
 from memory.palace.sentences import said
 from memory.services.audit.access_log import Entry, Reader
 from memory.services.legible import UNREADABLE, legible
-from memory.services.purge.held import Held, held_up, waits_only_elsewhere
+from memory.services.purge.held import Held, held_up, own_error, waits_only_elsewhere
 from memory.services.purge.lease import OPEN
 
 if TYPE_CHECKING:
@@ -210,11 +210,11 @@ def purge_view(purge: Purge, now: datetime) -> PurgeView:
     receipt: Mapping[str, Any] = purge.receipt or {}
     erased = receipt.get("erased", purge.erased)
     sentence = str(SENTENCES[PurgeState(purge.state)])
-    held = held_up(purge)
+    failed = own_error(purge)
     if waits_only_elsewhere(purge):
         sentence = _("Everything here is erased, and the keys are destroyed. It is not done yet:")
-    elif purge.state == PurgeState.WAITING and purge.error_code and not held:
-        sentence = _("It was interrupted (%(code)s) and goes on by itself in a while.") % {"code": purge.error_code}
+    elif purge.state == PurgeState.WAITING and failed:
+        sentence = _("It was interrupted (%(code)s) and goes on by itself in a while.") % {"code": failed}
     done = sum(erased.values())
     total = max(sum(purge.expected.values()), done, 1)
     return PurgeView(
@@ -222,7 +222,7 @@ def purge_view(purge: Purge, now: datetime) -> PurgeView:
         subject=str(SUBJECTS[purge.subject]),
         state=purge.state,
         sentence=sentence,
-        held=[held_words(one) for one in held],
+        held=[held_words(one) for one in held_up(purge)],
         stage=purge.stage.replace("_", " "),
         requested=moment(purge.requested_at, now),
         finished=optional_moment(purge.finished_at, now),

@@ -21,7 +21,7 @@ from memory.management.public_keys import public_key
 from memory.management.replaying import described
 from memory.models import Purge, PurgeState, PurgeSubject
 from memory.services.actors import Actor
-from memory.services.purge.held import Held, held_stores, held_up, waits_only_elsewhere
+from memory.services.purge.held import Held, held_stores, held_up, own_error, waits_only_elsewhere
 from memory.services.purge.ledger import check_ledger
 from memory.services.purge.partial_requests import PartialRequest, begin_partial, preview_partial
 from memory.services.purge.receipts import verify_receipt
@@ -222,8 +222,8 @@ def _lines(purge: Purge) -> list[str]:
     state = f"{purge.state} in {purge.stage}" if purge.stage else str(purge.state)
     lines = [f"{purge.pk} {purge.subject}: {state}, asked for at {purge.requested_at:%Y-%m-%d %H:%M}"]
     again = "" if purge.state == PurgeState.FAILED else "; it is tried again"
-    held = held_up(purge)
-    lines += [f"  failed with {purge.error_code}{again}"] if purge.error_code and not held else []
+    held, failed = held_up(purge), own_error(purge)
+    lines += [f"  failed with {failed}{again}"] if failed else []
     lines += [line for one in held for line in _held_lines(one)]
     if held:
         rest = "is erased, with the root key" if waits_only_elsewhere(purge) else "goes on"

@@ -8,12 +8,14 @@ from typing import Final
 from uuid import UUID
 
 from django.conf import settings
+from django.db.models import QuerySet
 
 from memory.errors import LociError, ProjectionOff
 from memory.graph.projection import cypher
 from memory.graph.projection.shape import LABELS
-from memory.models import GraphProjection, ProjectionState, owner_scope
+from memory.models import GraphProjection, owner_scope
 from memory.providers.composition import neo4j_client
+from memory.services.clock import now
 from memory.services.projection import lease as leases
 from memory.services.projection.building import EMPTIED_AT_ONCE, emptying
 from memory.services.projection.place import refuse_elsewhere
@@ -48,16 +50,23 @@ def forget(*, owner_id: UUID, turn: Turn) -> int:
             while count := client.rows(statement, {"owner": str(owner_id), "most": EMPTIED_AT_ONCE})[0]["count"]:
                 lease.extend()
                 turn.count(count, "deleted")
-        GraphProjection.objects.filter(owner_id=owner_id, fence=lease.fence).delete()
+        lease.save(**leases.unmade(), leased_until=None)
+        # That a Neo4j was given up before is kept for receipts.
+        GraphProjection.objects.filter(owner_id=owner_id, fence=0, given_up_at=None).delete()
     finally:
         lease.let_go()
     return turn.done
 
 
 def give_up(*, owner_id: UUID) -> None:
-    """Note no more changes of an owner and forget that there is a projection, whose Neo4j is gone with all it held."""
+    """Note no more changes of an owner's graph, whose Neo4j is gone with all it held; that this was said is kept."""
     leases.rest(owner_id, purging=True)
-    GraphProjection.objects.filter(owner_id=owner_id).delete()
+    _begun(owner_id).update(**leases.unmade(), given_up_at=now())
+
+
+def was_given_up(owner_id: UUID) -> bool:
+    """Tell whether a Neo4j in which an owner's graph stood was given up, so that nobody has looked there."""
+    return GraphProjection.objects.filter(owner_id=owner_id).exclude(given_up_at=None).exists()
 
 
 def settle(*, owner_id: UUID, beat: Callable[[], None]) -> bool:
@@ -75,7 +84,7 @@ def settle(*, owner_id: UUID, beat: Callable[[], None]) -> bool:
         ProjectionBusy: a worker is at it; it may be tried again in a moment.
         ProjectionUnavailable: Neo4j did not answer usably.
     """
-    projection = _begun(owner_id)
+    projection = _begun(owner_id).first()
     if projection is None:
         return False
     _refuse_unreachable(projection)
@@ -118,7 +127,8 @@ class Neo4jTarget:
             ProjectionUnavailable: Neo4j did not answer usably.
         """
         projection = GraphProjection.objects.filter(owner_id=subject.owner_id)
-        projection.update(state=ProjectionState.RESTING)
+        # Nobody projects it any more, so nothing is late and nothing fails: the purge says what holds it up.
+        projection.update(**leases.AT_REST, **leases.UNTROUBLED)
         if not self._there(subject):
             return 0
         if projection.exists():
@@ -140,15 +150,15 @@ class Neo4jTarget:
 
     def _there(self, subject: Subject) -> bool:
         """Tell whether Neo4j is to be asked; raises ProjectionOff where it holds something and cannot be."""
-        projection = _begun(subject.owner_id)
+        projection = _begun(subject.owner_id).first()
         if projection is not None:
             _refuse_unreachable(projection)
         return bool(settings.NEO4J_URI)
 
 
-def _begun(owner_id: UUID) -> GraphProjection | None:
+def _begun(owner_id: UUID) -> QuerySet[GraphProjection]:
     """Give the projection if a worker has ever taken it up; before that nothing was written."""
-    return GraphProjection.objects.filter(owner_id=owner_id, fence__gt=0).first()
+    return GraphProjection.objects.filter(owner_id=owner_id, fence__gt=0)
 
 
 def _refuse_unreachable(projection: GraphProjection) -> None:

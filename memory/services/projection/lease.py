@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final
 from uuid import UUID, uuid4
@@ -27,14 +27,15 @@ TAKE: Final = """
     UPDATE memory_graphprojection
     SET fence = fence + 1, leased_until = clock_timestamp() + make_interval(secs => %(lease)s)
     WHERE owner_id = %(owner)s AND (leased_until IS NULL OR leased_until < clock_timestamp())
-    RETURNING fence
+    RETURNING generation, fence, projected_seq
 """
 EXTEND: Final = """
     UPDATE memory_graphprojection SET leased_until = clock_timestamp() + make_interval(secs => %(lease)s)
-    WHERE owner_id = %(owner)s AND fence = %(fence)s RETURNING fence
+    WHERE owner_id = %(owner)s AND generation = %(generation)s AND fence = %(fence)s RETURNING fence
 """
 LET_GO: Final = """
-    UPDATE memory_graphprojection SET leased_until = NULL WHERE owner_id = %(owner)s AND fence = %(fence)s
+    UPDATE memory_graphprojection SET leased_until = NULL
+    WHERE owner_id = %(owner)s AND generation = %(generation)s AND fence = %(fence)s
 """
 FORGET_CHANGES: Final = "DELETE FROM memory_graphchange WHERE owner_id = %(owner)s"
 # Whoever changes the graph holds one of these rows.
@@ -42,6 +43,32 @@ LOCK: Final = (
     "SELECT FROM memory_graphstate WHERE owner_id = %(owner)s FOR UPDATE",
     "SELECT FROM memory_owner WHERE id = %(owner)s FOR UPDATE",
 )
+
+AT_REST: Final[Mapping[str, Any]] = {
+    "state": ProjectionState.RESTING,
+    "position": {},
+    "waiting": 0,
+    "behind_since": None,
+}
+"""What the row of a projection holds for which no changes are noted."""
+UNTROUBLED: Final[Mapping[str, Any]] = {"error_code": "", "failures": 0, "retry_at": None}
+"""What the row of a projection holds whose last attempt has not failed."""
+
+
+def unmade() -> dict[str, Any]:
+    """Give what the row of a projection holds that stands nowhere; no lease of before can change it any more.
+
+    One that is held keeps others out until it has run out, since its worker may be writing to Neo4j.
+    """
+    return {
+        **AT_REST,
+        **UNTROUBLED,
+        "generation": uuid4(),
+        "place": "",
+        "fence": 0,
+        "projected_seq": 0,
+        "projected_at": None,
+    }
 
 
 class LeaseLost(ProjectionBusy):
@@ -100,20 +127,25 @@ class Lease:
 
     def save(self, **changes: Any) -> None:
         """Change the projection's row, in the caller's transaction or none; raises LeaseLost."""
-        if not GraphProjection.objects.filter(owner_id=self.owner_id, fence=self.fence).update(**changes):
+        mine = GraphProjection.objects.filter(owner_id=self.owner_id, generation=self.generation, fence=self.fence)
+        if not mine.update(**changes):
             raise LeaseLost
         self.seq = changes.get("projected_seq", self.seq)
 
     def let_go(self) -> None:
         """Give the lease back; without effect when another worker has it."""
         with connection.cursor() as cursor:
-            cursor.execute(LET_GO, {"owner": self.owner_id, "fence": self.fence})
+            cursor.execute(LET_GO, self._named())
 
     def _ask(self, statement: str) -> None:
         with connection.cursor() as cursor:
-            cursor.execute(statement, {"owner": self.owner_id, "fence": self.fence, "lease": _length()})
+            cursor.execute(statement, {**self._named(), "lease": _length()})
             if cursor.fetchone() is None:
                 raise LeaseLost
+
+    def _named(self) -> dict[str, Any]:
+        """Name the lease as PostgreSQL knows it; numbers alone begin anew with a projection that was given up."""
+        return {"owner": self.owner_id, "generation": self.generation, "fence": self.fence}
 
 
 def take(owner_id: UUID) -> Lease:
@@ -127,8 +159,7 @@ def take(owner_id: UUID) -> Lease:
         row = cursor.fetchone()
     if row is None:
         raise ProjectionBusy
-    projection = GraphProjection.objects.get(owner_id=owner_id)
-    return Lease(owner_id, projection.generation, row[0], projection.projected_seq)
+    return Lease(owner_id, *row)
 
 
 def ensure(owner_id: UUID, *, text: str) -> None:
@@ -170,9 +201,7 @@ def begin(lease: Lease, *, text: str) -> None:
 def rest(owner_id: UUID, *, purging: bool = False) -> None:
     """Note no more changes of an owner and forget those that wait; the projection is built anew when it goes on."""
     with owner_scope(owner_id, purging=purging), connection.cursor() as cursor:
-        GraphProjection.objects.filter(owner_id=owner_id).update(
-            state=ProjectionState.RESTING, position={}, waiting=0, behind_since=None
-        )
+        GraphProjection.objects.filter(owner_id=owner_id).update(**AT_REST)
         cursor.execute(FORGET_CHANGES, {"owner": owner_id})
 
 

@@ -158,9 +158,7 @@ def _follow(lease: Lease, projection: GraphProjection, turn: Turn) -> bool:
                 projected_at=now(),
                 waiting=waiting,
                 behind_since=since,
-                error_code="",
-                failures=0,
-                retry_at=None,
+                **leases.UNTROUBLED,
             )
         turn.count(sum(len(one.rows) + len(one.gone) for one in loaded.values()))
         if not waiting:

@@ -68,13 +68,28 @@ def held_stores(purge: Purge) -> list[dict[str, str]]:
     return [{"store": one.store, "error": one.code} for one in held_up(purge)]
 
 
-def longest_pause(purge: Purge, position: Mapping[str, Any]) -> timedelta:
-    """Say how long a purge that has failed rests at most: a minute where it goes on as soon as a store is back."""
-    held = held_codes(position).values()
-    away = purge.stage == LAST_STAGE and any(code not in NEEDS_OPERATOR for code in held)
-    return PAUSE_WHILE_AWAY if away else LONGEST_PAUSE
+def own_error(purge: Purge) -> str:
+    """Give the code of the error that a purge itself has met last; empty where there is none, or a store gave it."""
+    return "" if purge.error_code in held_codes(purge.position).values() else purge.error_code
+
+
+def longest_pause(purge: Purge, position: Mapping[str, Any], code: str) -> timedelta:
+    """Say how long a purge that has failed rests at most: a minute where it goes on as soon as a store is back.
+
+    Args:
+        purge: which, in the stage in which it has failed.
+        position: what the turn that has failed leaves to the next one.
+        code: of the error.
+    """
+    back_by_itself = any(held not in NEEDS_OPERATOR for held in held_codes(position).values())
+    return PAUSE_WHILE_AWAY if back_by_itself and _only_elsewhere(purge.stage, position, code) else LONGEST_PAUSE
 
 
 def waits_only_elsewhere(purge: Purge) -> bool:
     """Tell whether all else of a purge is erased and was looked for, and the root key is destroyed."""
-    return purge.state == PurgeState.WAITING and purge.stage == LAST_STAGE and bool(held_up(purge))
+    return purge.state == PurgeState.WAITING and _only_elsewhere(purge.stage, purge.position, purge.error_code)
+
+
+def _only_elsewhere(stage: str, position: Mapping[str, Any], code: str) -> bool:
+    # The last stage is passed over where something is left here, and is then no sign that nothing is.
+    return stage == LAST_STAGE and not position.get("left") and code in held_codes(position).values()

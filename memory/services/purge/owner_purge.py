@@ -17,16 +17,17 @@ from uuid import UUID
 from django.db import IntegrityError, connection, transaction
 
 from memory.errors import Conflict
-from memory.models import AgentKey, Purge, PurgeState, owner_scope
+from memory.models import AgentKey, PurgeState, owner_scope
 from memory.services.clock import now
 from memory.services.open_transactions import database_clock, have_ended
+from memory.services.projection.erasing import was_given_up
 from memory.services.purge.caches import forget_owner
 from memory.services.purge.emptying import empty, empty_or_hold, look_elsewhere
 from memory.services.purge.held import LAST_STAGE, held_codes, spared
 from memory.services.purge.ledger import REPLAY, note_owner
 from memory.services.purge.progress import counts, ids, kept
-from memory.services.purge.receipts import NEO4J, NEO4J_LOST, Stay, issue, owner_stays
-from memory.services.purge.registry import Phase, Subject, Traces, targets
+from memory.services.purge.receipts import Stay, issue, neo4j_stays, owner_stays
+from memory.services.purge.registry import NEEDED_BY, Phase, Subject, Traces, targets
 from memory.services.purge.reindexing import Rebuilding, reindex_vectors
 from memory.services.purge.samples import Search, count_samples, search_others, take_samples, traces_of
 from memory.services.purge.verification import Look, look_through
@@ -137,8 +138,12 @@ def _erase(work: Work) -> None:
     work.position["held"] = {}
     subject = subject_of(work)
     for target in targets(*ERASED):
-        if target.name not in spared(work.position["held"]):
-            empty_or_hold(work, subject, target)
+        if target.name in spared(work.position["held"]):
+            continue
+        if target.name in NEEDED_BY and was_given_up(subject.owner_id):
+            # The receipt is to say it when the row that tells it has gone.
+            work.position["given_up"] = True
+        empty_or_hold(work, subject, target)
 
 
 def _reindex(work: Work) -> None:
@@ -229,7 +234,7 @@ def _close(work: Work) -> bool:
                 left={},
                 looked_at=work.position["looked_at"],
                 keys=keys,
-                stays=_stays(purge),
+                stays=_stays(work),
                 at=moment,
             )
             work.position = {}
@@ -241,11 +246,9 @@ def _close(work: Work) -> bool:
     return True
 
 
-def _stays(purge: Purge) -> tuple[Stay, ...]:
-    """Say what stays; also where the operator has given up a Neo4j, whose row went without this purge then."""
-    if purge.expected.get("graph_projections") and not purge.erased.get("graph_projections"):
-        return (*owner_stays(), NEO4J_LOST)
-    return (*owner_stays(), *((NEO4J,) if purge.erased.get("neo4j") else ()))
+def _stays(work: Work) -> tuple[Stay, ...]:
+    projected, given_up = bool(work.purge.erased.get("neo4j")), work.position.get("given_up") is True
+    return (*owner_stays(), *neo4j_stays(projected=projected, given_up=given_up))
 
 
 def _closed(receipt: dict[str, Any]) -> dict[str, Any]:

@@ -18,7 +18,7 @@ from memory.services.clock import now
 from memory.services.erasing import erase_memories
 from memory.services.graph.turn import take_turn
 from memory.services.keys.rotation import begin_rotation, next_rotation
-from memory.services.projection.erasing import settle
+from memory.services.projection.erasing import settle, was_given_up
 from memory.services.provenance import lose_sources
 from memory.services.purge.ledger import REPLAY, note_erased
 from memory.services.purge.owner_purge import RowsLeft
@@ -26,7 +26,7 @@ from memory.services.purge.partial_agent import erase_agent, silence_agent
 from memory.services.purge.partial_choice import Target, accepted_as, choose, going_with, is_told_all, told_of
 from memory.services.purge.partial_stays import stays_of
 from memory.services.purge.partial_verification import Found, look_for
-from memory.services.purge.receipts import NEO4J, Stay
+from memory.services.purge.receipts import Stay, neo4j_stays
 from memory.services.remains import close_answers, close_explanations, forget_sources_in_reviews
 
 BATCH: Final = 500
@@ -179,8 +179,8 @@ def _outcome(purge: Purge, owner_id: UUID, keys: dict[str, Any], *, projected: b
     looked_at: dict[str, Any] = {"tables": found.tables, "columns": found.columns}
     if is_told_all(purge.target):
         looked_at |= {"sealed_values": found.opened, "ids": len(erased)}
-    stays = (*stays_of(purge.subject), *((NEO4J,) if projected else ()))
-    return PartialOutcome(dict(purge.erased), left, looked_at, stays, keys)
+    in_neo4j = neo4j_stays(projected=projected, given_up=was_given_up(owner_id))
+    return PartialOutcome(dict(purge.erased), left, looked_at, (*stays_of(purge.subject), *in_neo4j), keys)
 
 
 def _count(purge: Purge, more: dict[str, int], gone: Sequence[UUID] = ()) -> None:

@@ -107,6 +107,16 @@ def owner_stays() -> tuple[Stay, ...]:
     return (*ALWAYS, *((LOGIN_COUNTS_IN_REDIS, REDIS_FILES) if settings.REDIS else (LOGIN_COUNTS,)))
 
 
+def neo4j_stays(*, projected: bool, given_up: bool) -> tuple[Stay, ...]:
+    """Say what a purge leaves of the graph in Neo4j.
+
+    Args:
+        projected: whether it stood in one where it was erased.
+        given_up: whether it stood in one that was given up as gone.
+    """
+    return (*((NEO4J,) if projected else ()), *((NEO4J_LOST,) if given_up else ()))
+
+
 def issue(
     purge: Purge,
     *,

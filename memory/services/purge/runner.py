@@ -145,7 +145,7 @@ def run_purge(
             moment=at or now(),
             position=work.position,
             error_code=code[:64],
-            longest_pause=longest_pause(purge, work.position),
+            longest_pause=longest_pause(purge, work.position, code),
         )
         raise
     purge.refresh_from_db()

@@ -20,6 +20,7 @@ from memory.services.due_work import run_due_work
 from memory.services.projection import lease as leases
 from memory.services.projection import projecting
 from memory.services.projection.building import build
+from memory.services.projection.erasing import give_up
 from memory.services.projection.health import probed_finding, projection_finding
 from memory.services.projection.projecting import project, project_owner
 from memory.services.projection.standing import call_for_projection, standing
@@ -218,6 +219,29 @@ def test_one_worker_at_a_time_and_one_that_was_held_up_writes_nothing(alice: Act
     with pytest.raises(leases.LeaseLost):
         build(held_up, looks.standing(alice), Turn())
     assert len(nodes(alice, "Entity")) == 2
+
+
+def test_a_worker_in_the_middle_of_a_projection_that_is_given_up_writes_nothing(
+    alice: Actor, projected: BoltServer
+) -> None:
+    small_graph(alice)
+    leases.ensure(alice.owner_id, text="names")
+    first = leases.take(alice.owner_id)
+    leases.begin(first, text="names")
+    give_up(owner_id=alice.owner_id)
+    GraphProjection.objects.filter(owner_id=alice.owner_id).update(leased_until=None)
+    leases.ensure(alice.owner_id, text="names")
+    second = leases.take(alice.owner_id)
+    assert second.fence == first.fence, "numbers begin anew"
+    with pytest.raises(leases.LeaseLost):
+        first.save(position={"part": 1, "after": str(alice.owner_id)})
+    with pytest.raises(leases.LeaseLost):
+        first.write([("CREATE (:Entity {user_id: $owner, id: 'late'})", {})], seq=1)
+    first.let_go()
+    with pytest.raises(ProjectionBusy):
+        leases.take(alice.owner_id)
+    second.extend()
+    assert not looks.standing(alice).position
 
 
 def test_too_much_that_waits_is_let_go_and_built_anew(

@@ -16,11 +16,12 @@ from django.test import override_settings
 from django_q.models import Task
 
 from memory.errors import ProjectionElsewhere
-from memory.models import GraphProjection, Owner, PurgeState
+from memory.models import GraphProjection, Owner, ProjectionState, Purge, PurgeState
 from memory.providers.composition import forget_providers
 from memory.services.actors import Actor
 from memory.services.clock import now
 from memory.services.jobs import RUN_DUE_WORK
+from memory.services.projection import lease as leases
 from memory.services.projection.erasing import forget
 from memory.services.projection.health import projection_finding
 from memory.services.projection.place import present_place
@@ -154,10 +155,40 @@ def test_a_purge_of_a_part_waits_as_well_and_a_lost_neo4j_is_given_up(
     with pytest.raises(ProjectionElsewhere):
         run_purge(purge_id=asked_for.purge.pk)
     assert graph("forget", "--all", "--lost")["failed"] == 0
-    assert not GraphProjection.objects.exists()
-    assert run_purge(purge_id=asked_for.purge.pk, at=now() + timedelta(hours=2)).state == PurgeState.DONE
+    row = standing(alice)
+    assert (row.state, row.fence, row.place, row.projected_at) == (ProjectionState.RESTING, 0, "", None)
+    assert row.given_up_at is not None
+    assert graph("status")["elsewhere"] == 0
+    done = run_purge(purge_id=asked_for.purge.pk, at=now() + timedelta(hours=2))
+    assert done.state == PurgeState.DONE
+    assert says_given_up(done)
     catch_up(alice)
     assert standing(alice).place == present_place()
+
+
+def says_given_up(done: Purge) -> bool:
+    """Tell whether a receipt says that a Neo4j was given up, in which nobody has looked."""
+    assert done.receipt is not None
+    return any("has given up as gone" in one["what"] for one in done.receipt["stays"])
+
+
+def test_that_a_neo4j_was_given_up_is_told_by_purges_of_later(
+    alice: Actor, mallory: Actor, projected: BoltServer
+) -> None:
+    for owner in (alice, mallory):
+        small_graph(owner)
+    catch_up(alice)
+    leases.ensure(mallory.owner_id, text="names")
+    assert graph("forget", "--all", "--lost")["failed"] == 0
+    catch_up(alice)
+    catch_up(mallory)
+    assert graph("forget", "--all")["failed"] == 0
+    assert list(GraphProjection.objects.values_list("owner_id", "fence")) == [(alice.owner_id, 0)]
+    catch_up(alice)
+    for owner, told in ((alice, True), (mallory, False)):
+        done = run_purge(purge_id=begin_purge(actor=owner).purge.pk, most=2)
+        assert done.state == PurgeState.DONE
+        assert says_given_up(done) is told
 
 
 def test_what_the_release_before_has_made_is_taken_for_the_present_one(alice: Actor, projected: BoltServer) -> None:

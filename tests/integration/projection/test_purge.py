@@ -17,7 +17,10 @@ from memory.errors import ProjectionOff, ProjectionUnavailable
 from memory.models import GraphProjection, Owner, Purge, PurgeState, owner_scope
 from memory.services.actors import Actor
 from memory.services.clock import now
+from memory.services.projection.projecting import project_owner
+from memory.services.projection.standing import standing
 from memory.services.purge.held import held_up
+from memory.services.purge.owner_purge import RowsLeft
 from memory.services.purge.partial_requests import PartialRequest, begin_partial
 from memory.services.purge.receipts import verify_receipt
 from memory.services.purge.registry import Subject, targets
@@ -26,6 +29,7 @@ from memory.services.purge.runner import purge_is_due, run_due, run_purge
 from tests.bolt.server import BoltServer
 from tests.integration.graph.conftest import entity, relate
 from tests.integration.projection.conftest import asked, catch_up, nodes, small_graph
+from tests.integration.purge.test_interrupted import write_past_the_door
 
 pytestmark = pytest.mark.django_db(transaction=True, databases=["default", "schema"])
 
@@ -68,10 +72,15 @@ def told(*arguments: str) -> str:
 def test_neo4j_holds_up_the_end_of_a_purge_and_nothing_else(alice: Actor, projected: BoltServer) -> None:
     small_graph(alice)
     catch_up(alice)
+    entity(alice, "Ben")
     projected.kill()
+    project_owner(owner_id=alice.owner_id, at=now())
+    assert (standing().failing, standing().behind_since is None) == (1, False)
     made = begin_purge(actor=alice)
     with pytest.raises(ProjectionUnavailable):
         run_purge(purge_id=made.purge.pk, most=3)
+    told_of = standing()
+    assert (told_of.failing, told_of.waiting, told_of.behind_since) == (0, 0, None), "the purge waits, no projection"
     made.purge.refresh_from_db()
     assert (made.purge.state, made.purge.error_code) == (PurgeState.WAITING, "projection.unavailable")
     assert Owner.objects.filter(pk=alice.owner_id).exists()
@@ -116,6 +125,37 @@ def test_neo4j_holds_up_the_end_of_a_purge_and_nothing_else(alice: Actor, projec
         assert held_up(done) == []
         assert not Owner.objects.filter(pk=alice.owner_id).exists()
         assert asked("MATCH (n) RETURN count(n) AS n")[0]["n"] == 0
+
+
+def test_a_purge_that_neo4j_holds_up_does_not_hide_what_is_left_here(alice: Actor, projected: BoltServer) -> None:
+    small_graph(alice)
+    catch_up(alice)
+    projected.kill()
+    made = begin_purge(actor=alice)
+
+    def write_late(step: str) -> None:
+        if step == "keys":
+            write_past_the_door(alice)
+
+    with pytest.raises(RowsLeft):
+        run_purge(purge_id=made.purge.pk, after_step=write_late)
+    made.purge.refresh_from_db()
+    assert made.purge.error_code == "purge.left"
+    assert [held.code for held in held_up(made.purge)] == ["projection.unavailable"]
+    said = told("status", str(made.purge.pk))
+    assert "failed with purge.left" in said
+    assert "Everything else goes on." in said
+    page = Client().get(reverse("palace:purge-state", args=[made.purge.pk, made.token])).content.decode()
+    assert "Everything here is erased" not in page
+    assert "It was interrupted (purge.left)" in page
+
+    # Each turn of several rounds is work: its pauses grow as those of others do.
+    made.purge.position["failures"] = 20
+    made.purge.save(update_fields=["position"])
+    tried = now() + timedelta(hours=2)
+    with pytest.raises(RowsLeft):
+        run_purge(purge_id=made.purge.pk, at=tried, after_step=write_late)
+    assert not purge_is_due(at=tried + timedelta(minutes=59))
 
 
 def test_a_purge_is_not_done_where_neo4j_is_not_named_any_more(alice: Actor, projected: BoltServer) -> None:
