@@ -44,8 +44,3 @@ def shown_owner(owner_id: UUID) -> str:
 def acting_for(login: str | None) -> Actor:
     """Give the operator as who acts for the owner that `--owner` names; raises what `named_owner` raises."""
     return operator(named_owner(login))
-
-
-def owners_counted(number: int) -> str:
-    """Say how many owners a sentence is about."""
-    return "1 owner" if number == 1 else f"{number:,} owners"

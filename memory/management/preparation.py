@@ -13,7 +13,6 @@ from django.db import DatabaseError, connection
 
 from memory.crypto.keyring import keyring
 from memory.errors import EmbedderUnavailable, KeysUnavailable
-from memory.management.owners import owners_counted
 from memory.models import Owner
 from memory.providers.composition import vault_used_before
 from memory.providers.minilm.build import MANIFEST, default_directory, ensure_built
@@ -23,6 +22,7 @@ from memory.services.accounts import (
     owners_of_vault_alone,
     owners_without_keys,
 )
+from memory.services.amounts import owners
 from memory.services.health import RESTORE_VAULT
 from memory.services.health.connecting import refused_connection
 from memory.services.jobs import ensure_schedules
@@ -118,13 +118,13 @@ def check_owners(say: Say) -> None:
     missing = len(owners_without_keys())
     if missing:
         raise KeysUnavailable(
-            f"The key vault has no keys for {owners_counted(missing)} of this database, so their texts cannot be read. "
+            f"The key vault has no keys for {owners(missing)} of this database, so their texts cannot be read. "
             f"Nothing was started or changed. {RESTORE_VAULT}"
         )
     unknown = len(owners_of_vault_alone())
     if unknown and not Owner.objects.exists():
         say(
-            f"Warning: the key vault knows {unknown} owners and this database none. Where that is not meant, another "
+            f"Warning: the key vault knows {owners(unknown)} and this database none. Where that is not meant, another "
             "database belongs to the vault: check DATABASE_URL or LOCI_DATA_DIR, or restore the backup."
         )
 

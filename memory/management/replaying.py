@@ -9,7 +9,7 @@ from typing import Final
 from django.db import DatabaseError, connections
 
 from memory.errors import LociError
-from memory.management.owners import owners_counted
+from memory.services.amounts import owners
 from memory.services.purge.older_database import is_older_than_ledger
 from memory.services.purge.replay import Replayed, replay
 from memory.services.schema import schema_state
@@ -73,7 +73,7 @@ def described(done: Replayed) -> str:
     line = f"Erased again what the purge ledger names: {what}."
     if done.failed:
         codes = ", ".join(sorted(done.failed))
-        line += f" Of {owners_counted(sum(done.failed.values()))} it could not be erased ({codes})."
+        line += f" Of {owners(sum(done.failed.values()))} it could not be erased ({codes})."
     return line
 
 

@@ -12,6 +12,7 @@ from memory.management.answers import answer, counted
 from memory.management.owners import acting_for
 from memory.services.actors import Actor
 from memory.services.agents import list_agents
+from memory.services.amounts import owners
 from memory.services.legible import UNREADABLE, legible
 from telemetry.management.actions import ActionSpec, InstallationAction, Options, Write
 from telemetry.management.arguments import agent_id, moment, up_to
@@ -34,7 +35,7 @@ def show_usage(options: Options, write: Write) -> None:
             raise InvalidInput("--all is about all owners; leave --owner out.", code="usage.owner_or_all")
         together = installation_usage(request=request)
         value = {**_usage(together), "owners": together.owners}
-        lines = [f"{counted(together.owners, 'owner')} had calls.", *_lines(together)]
+        lines = [f"{owners(together.owners)} had calls.", *_lines(together)]
         answer(write, value, as_json=options["json"], lines=lines)
         return
     actor = acting_for(options["owner"])

@@ -5,8 +5,10 @@ from __future__ import annotations
 import ast
 import re
 from collections.abc import Iterator
+from inspect import getsource
 from typing import Final
 
+from memory.services import amounts
 from memory.text.composed import PART, SENTENCE
 
 DEEPEST: Final = 4
@@ -20,10 +22,14 @@ WORDS: Final = re.compile(r"(?=.*[A-Za-z])(?=.* )[\w' ,-]+")
 Found = tuple[str, str | None]
 """A text and its context."""
 Function = ast.FunctionDef | ast.AsyncFunctionDef
+_AMOUNTS: Final[dict[str, Function]] = {
+    one.name: one for one in ast.parse(getsource(amounts)).body if isinstance(one, Function)
+}
+"""What is followed from the modules that import it."""
 
 
 class Module:
-    """Where the names of a module get their values, and what its functions return."""
+    """Where the names of a module get their values, and what its functions and imported amounts return."""
 
     def __init__(self, tree: ast.Module) -> None:
         """Note the functions by their names, and in which one each call stands."""
@@ -37,7 +43,9 @@ class Module:
         return self._around.get(call)
 
     def _note(self, node: ast.AST, function: Function | None) -> None:
-        if isinstance(node, Function):
+        if isinstance(node, ast.ImportFrom) and node.module == amounts.__name__:
+            self.functions |= {one.asname or one.name: _AMOUNTS[one.name] for one in node.names}
+        elif isinstance(node, Function):
             self.functions[node.name] = function = node
         elif isinstance(node, ast.Call) and function is not None:
             self._around[node] = function

@@ -15,8 +15,8 @@ from django.db import DatabaseError, InterfaceError, connections
 
 from config import serving
 from memory.errors import LociError
-from memory.management.owners import owners_counted
 from memory.services.accounts import owners_of_vault_alone, owners_without_keys
+from memory.services.amounts import owners
 from memory.services.findings import Finding, Status, worst
 from memory.services.health import RESTORE_VAULT, embedder_finding, health_findings
 from memory.services.health.connecting import connection_finding
@@ -218,8 +218,8 @@ def _owners() -> Finding:
         return Finding(
             name,
             "failing",
-            f"The vault has no keys for {owners_counted(missing)}; their texts cannot be read.",
+            f"The vault has no keys for {owners(missing)}; their texts cannot be read.",
             RESTORE_VAULT,
         )
-    others = f" It also knows {unknown} that this database does not." if unknown else ""
+    others = f" It also knows {owners(unknown)} that this database does not." if unknown else ""
     return Finding(name, "ok", f"The vault has the keys of every owner.{others}")

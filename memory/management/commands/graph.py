@@ -15,6 +15,7 @@ from memory.management.answers import answer, counted, errors_for_operators
 from memory.management.owners import named_owner, shown_owner
 from memory.models import GraphProjection, Owner
 from memory.providers.composition import neo4j_client
+from memory.services.amounts import owners
 from memory.services.health.heartbeat import worker_reported_lately
 from memory.services.projection.erasing import forget, give_up
 from memory.services.projection.health import remedy_of
@@ -117,7 +118,7 @@ class Command(BaseCommand):
         }
         lines = _summary(value, told) if settings.NEO4J_URI else ["The graph is not projected: NEO4J_URI is not set."]
         if elsewhere:
-            lines.append(ELSEWHERE.format(owners=counted(elsewhere, "owner")))
+            lines.append(ELSEWHERE.format(owners=owners(elsewhere)))
         answer(self.stdout.write, value, as_json=options["json"], lines=lines + _lines(projections))
         if failure:
             raise SystemExit(ATTENTION)
@@ -263,9 +264,9 @@ def _summary(value: dict[str, Any], told: Standing) -> list[str]:
         lines = [f"Neo4j: {value['message']} ({value['neo4j']})", f"  -> {value['remedy']}"]
     lines.append(f"In clear there: {value['text']}. Reads are to come from {value['reads']}.")
     if told.former:
-        owners = counted(told.former, "owner")
-        lines.append(f"NEO4J_TEXT was changed; what it let out before still stands there, of {owners}.")
-    lines.append(f"{told.following} of {counted(told.owners, 'owner')} projected, {told.building} being built.")
+        whose = owners(told.former)
+        lines.append(f"NEO4J_TEXT was changed; what it let out before still stands there, of {whose}.")
+    lines.append(f"{told.following} of {owners(told.owners)} projected, {told.building} being built.")
     if told.failing:
         lines.append(f"{told.failing} failing ({told.error_code}).")
     elif not value["message"]:

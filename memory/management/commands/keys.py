@@ -13,8 +13,9 @@ from django.core.management.base import BaseCommand, CommandError
 from memory.crypto.signing import fingerprint, signer
 from memory.errors import LociError
 from memory.management.answers import answer, errors_for_operators
-from memory.management.owners import named_owner, owners_counted
+from memory.management.owners import named_owner
 from memory.models import Owner
+from memory.services.amounts import owners
 from memory.services.clock import now
 from memory.services.keys.master import give_up_replacement, replace_master_key
 from memory.services.keys.moving import move_to_keyring
@@ -142,7 +143,7 @@ class Command(BaseCommand):
         else:
             made = replace_master_key()
             value = asdict(made)
-            whose = owners_counted(made.entries)
+            whose = owners(made.entries)
             lines = [f"The keys of {whose} are wrapped by the new master key; the old one is refused now."]
             lines += ["The file of the master key was replaced; back it up."] if made.file_replaced else []
             lines += [made.to_do] if made.to_do else []

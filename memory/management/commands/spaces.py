@@ -10,6 +10,7 @@ from django.core.management.base import BaseCommand
 
 from memory.management.answers import answer, counted, errors_for_operators
 from memory.models import EmbeddingSpace, SpaceState
+from memory.services.amounts import owners
 from memory.services.spaces.emptying import Tell
 from memory.services.spaces.in_use import BESIDE, model_of
 from memory.services.spaces.indexes import indexes_of
@@ -140,7 +141,7 @@ def _lines(space: Mapping[str, Any]) -> list[str]:
         waiting = f"{progress['owners_waiting']} waiting"
         lines.append(
             f"    {progress['done']} of {progress['total']} memories ({progress['percent']} %), "
-            f"{counted(progress['owners_whole'], 'owner')} whole, {waiting}"
+            f"{owners(progress['owners_whole'])} whole, {waiting}"
             if progress["percent"] is not None
             else f"    not counted yet, {waiting}"
         )

@@ -12,6 +12,7 @@ from django.db import connection
 
 from memory.errors import RedisUnavailable
 from memory.models import DueWork, SpaceState
+from memory.services.amounts import owners
 from memory.services.clock import now
 from memory.services.findings import Finding
 from memory.services.jobs import CONSOLIDATION, SIGNS_OF_LIFE
@@ -157,12 +158,12 @@ def work_findings(work: Work) -> list[Finding]:
 def _vectors(work: Work) -> Finding:
     waiting = work.owners_waiting_for_vectors
     if settings.EMBEDDING_PROVIDER == "none":
-        without = f" Some memories of {_owners(waiting)} have no vector." if waiting else ""
+        without = f" Some memories of {owners(waiting)} have no vector." if waiting else ""
         return Finding("vectors", "ok", f"Words only, by choice.{without}")
     if waiting:
-        return Finding("vectors", "degraded", f"Vectors of {_owners(waiting)} are still to be made.")
+        return Finding("vectors", "degraded", f"Vectors of {owners(waiting)} are still to be made.")
     if work.owners_waiting_for_tokens:
-        return Finding("vectors", "ok", f"Token vectors of {_owners(work.owners_waiting_for_tokens)} are being made.")
+        return Finding("vectors", "ok", f"Token vectors of {owners(work.owners_waiting_for_tokens)} are being made.")
     return Finding("vectors", "ok", "No vectors are waiting to be made.")
 
 
@@ -207,10 +208,6 @@ def _queue(work: Work) -> Finding:
     return Finding(name, "ok", f"{_tasks(work)}." if work.tasks else "No task waits.")
 
 
-def _owners(number: int) -> str:
-    return "1 owner" if number == 1 else f"{number} owners"
-
-
 def _tasks(work: Work) -> str:
     return "1 task waits" if work.tasks == 1 else f"{work.tasks} tasks wait"
 
@@ -219,7 +216,7 @@ def _consolidation(work: Work) -> Finding:
     name, remedy = "consolidation", "python3 manage.py consolidation status"
     failed, moment = work.owners_whose_run_failed, now()
     if failed:
-        return Finding(name, "degraded", f"The last run of {_owners(failed)} failed and is tried again.", remedy)
+        return Finding(name, "degraded", f"The last run of {owners(failed)} failed and is tried again.", remedy)
     if work.oldest_run_due is not None and moment - work.oldest_run_due > RUNS_LATE:
         minutes = int((moment - work.oldest_run_due).total_seconds() // 60)
         return Finding(name, "degraded", f"A run has been waiting for {minutes} minutes.", remedy)

@@ -10,6 +10,7 @@ from django.db import DatabaseError, connection
 from memory.crypto.keyring import keyring
 from memory.errors import LociError, OwnerPurging
 from memory.models import Memory, Owner, owner_scope
+from memory.services.amounts import owners
 from memory.services.findings import Finding
 from memory.services.keys.sealed_tables import of_versions, version_parameters
 
@@ -46,8 +47,8 @@ def owners_with_lost_texts() -> LostTexts:
         KeysUnavailable: the vault cannot be read.
     """
     known = keyring().vault.owners()
-    owners = Owner.objects.filter(purging_at=None).order_by("pk").values_list("pk", flat=True)
-    samples = [_sampled(owner_id) for owner_id in list(owners[:MOST_OWNERS_LOOKED_AT]) if owner_id in known]
+    looked_at = Owner.objects.filter(purging_at=None).order_by("pk").values_list("pk", flat=True)
+    samples = [_sampled(owner_id) for owner_id in list(looked_at[:MOST_OWNERS_LOOKED_AT]) if owner_id in known]
     whole = sum(bool(lost) and lost == read for lost, read in samples)
     return LostTexts(whole, sum(bool(lost) for lost, _ in samples) - whole)
 
@@ -67,13 +68,9 @@ def lost_texts_finding() -> Finding:
 def described(lost: LostTexts) -> str:
     """Say in a sentence whose texts are lost, and why."""
     return (
-        f"Texts of {_owners(lost.whole + lost.partly)} ({lost.whole} of them as far as was looked) cannot be read: "
+        f"Texts of {owners(lost.whole + lost.partly)} ({lost.whole} of them as far as was looked) cannot be read: "
         "they were sealed with versions of the text key that the key vault does not have, as after a rotation."
     )
-
-
-def _owners(number: int) -> str:
-    return "1 owner" if number == 1 else f"{number:,} owners"
 
 
 def _sampled(owner_id: UUID) -> tuple[int, int]:

@@ -16,6 +16,7 @@ from django.conf import settings
 from memory.crypto.keyring import LIFETIME_SECONDS, keyring
 from memory.errors import Conflict, LociError, OwnerPurging
 from memory.models import DueWork, Owner, owner_scope
+from memory.services.amounts import owners
 from memory.services.clock import now
 from memory.services.findings import Finding
 from memory.services.keys.rekeying import TURN_SECONDS, move_rows
@@ -228,8 +229,8 @@ def rotation_finding() -> Finding:
     late = stuck = 0
     moment = now()
     try:
-        owners = Owner.objects.filter(purging_at=None).order_by("pk").values_list("pk", flat=True)
-        for owner_id in owners[:MOST_OWNERS_LOOKED_AT]:
+        looked_at = Owner.objects.filter(purging_at=None).order_by("pk").values_list("pk", flat=True)
+        for owner_id in looked_at[:MOST_OWNERS_LOOKED_AT]:
             known = keyring().vault.versions(owner_id)
             due = _due_at(owner_id, known)
             late += due is not None and moment >= due + OVERDUE
@@ -237,10 +238,10 @@ def rotation_finding() -> Finding:
     except LociError as error:
         return Finding(name, "degraded", f"The ages of text keys cannot be told ({error.machine_code}).")
     if stuck:
-        detail = f"The rotation of the text keys of {_owners(stuck)} has not ended for days."
+        detail = f"The rotation of the text keys of {owners(stuck)} has not ended for days."
         return Finding(name, "degraded", detail, "python3 manage.py keys status; python3 manage.py keys verify --all")
     if late:
-        detail = f"The text keys of {_owners(late)} are older than KEY_ROTATION_DAYS."
+        detail = f"The text keys of {owners(late)} are older than KEY_ROTATION_DAYS."
         return Finding(name, "degraded", detail, "Let a worker run, or `python3 manage.py keys rotate`.")
     if not settings.KEY_ROTATION_DAYS:
         return Finding(name, "ok", "Text keys are rotated on demand only (KEY_ROTATION_DAYS=0).")
@@ -279,7 +280,3 @@ def _with_new_version(owner_id: UUID, newest: int) -> int:
     made = keys.text_version
     keys.wipe()
     return made
-
-
-def _owners(number: int) -> str:
-    return "1 owner" if number == 1 else f"{number:,} owners"

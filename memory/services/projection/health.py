@@ -10,6 +10,7 @@ from memory.errors import LociError
 from memory.graph.projection import cypher, shape
 from memory.models import GraphProjection, ProjectionState
 from memory.providers.composition import neo4j_client
+from memory.services.amounts import owners
 from memory.services.findings import Finding
 from memory.services.projection.standing import Standing, standing
 
@@ -55,7 +56,7 @@ def projection_finding() -> Finding:
 
 def _elsewhere(told: Standing) -> Finding:
     detail = (
-        f"Graphs of {_owners(told.elsewhere)} stand in a Neo4j that the settings do not name any more. They are not "
+        f"Graphs of {owners(told.elsewhere)} stand in a Neo4j that the settings do not name any more. They are not "
         "projected, and purges of them are not done."
     )
     return Finding(NAME, "degraded", detail, REMEDY, there=bool(settings.NEO4J_URI))
@@ -65,7 +66,7 @@ def _troubled(told: Standing) -> Finding | None:
     """Tell what keeps projections from following, or Neo4j from answering."""
     unanswered = neo4j_client().failure() if settings.GRAPH_READS == "neo4j" else None
     if told.failing:
-        detail = f"Projections of {_owners(told.failing)} wait for Neo4j ({told.error_code}); {_waiting(told)}."
+        detail = f"Projections of {owners(told.failing)} wait for Neo4j ({told.error_code}); {_waiting(told)}."
         remedy = remedy_of(told.error_code or "")
         return Finding(NAME, "degraded", f"{detail} Recall and the graph go on from PostgreSQL.", remedy)
     if unanswered is not None:
@@ -79,12 +80,12 @@ def _troubled(told: Standing) -> Finding | None:
 
 
 def _well(told: Standing) -> Finding:
-    made = f"Graphs of {told.following} of {_owners(told.owners)} stand in Neo4j"
+    made = f"Graphs of {told.following} of {owners(told.owners)} stand in Neo4j"
     return Finding(NAME, "ok", f"{made}; {_waiting(told)}.")
 
 
 def _former(told: Standing) -> str:
-    return f"NEO4J_TEXT was changed; what it let out before still stands in Neo4j, of {_owners(told.former)}."
+    return f"NEO4J_TEXT was changed; what it let out before still stands in Neo4j, of {owners(told.former)}."
 
 
 def probed_finding() -> Finding:
@@ -110,10 +111,6 @@ def _lacking() -> list[str]:
     wanted = [(name, properties, True) for name, properties in shape.ONCE]
     wanted += [(name, properties, False) for name, properties, _ in shape.INDEXED]
     return [f"{one[0]}({', '.join(one[1])})" for one in wanted if one not in there]
-
-
-def _owners(number: int) -> str:
-    return "1 owner" if number == 1 else f"{number} owners"
 
 
 def _waiting(told: Standing) -> str:

@@ -17,6 +17,7 @@ from memory.models import DueWork, EmbeddingSpace, SpaceFill, SpaceState
 from memory.providers.composition import second_embedder
 from memory.providers.embedder_choices import OLLAMA, first_choice, second_choice
 from memory.providers.guarded_embedder import GuardedEmbedder
+from memory.services.amounts import memories, owners
 from memory.services.clock import now
 from memory.services.spaces.emptying import Tell, empty_space, owners_in_turn
 from memory.services.spaces.filling import PROBE, call_for_all, fill_spaces
@@ -91,18 +92,18 @@ def switch_space(*, force: bool = False, tell: Tell) -> Switched:
     _require_well(space)
     if not force and not (indexes_of(space.pk).count and indexes_of(space.pk).valid):
         raise Conflict("Its indexes are not all there. `manage.py spaces open` makes them.", code="space.no_index")
-    missing, owners = _count(space, tell=tell)
+    missing, of_owners = _count(space, tell=tell)
     for _ in range(ATTEMPTS):
         if not force and (missing or space.pause):
-            raise _incomplete(space, missing, owners)
+            raise _incomplete(space, missing, of_owners)
         switched = _switch(space, force=force, missing=missing)
         if switched is not None:
             return switched
         # Somebody wrote with one embedder only since it was counted; that is little, and made here.
         _fill_due()
         space = _beside()
-        missing, owners = _count(space, tell=tell)
-    raise _incomplete(space, missing, owners)
+        missing, of_owners = _count(space, tell=tell)
+    raise _incomplete(space, missing, of_owners)
 
 
 def retire_space(*, space_id: int | None = None, tell: Tell) -> EmbeddingSpace:
@@ -280,21 +281,13 @@ def _require_well(space: EmbeddingSpace) -> None:
         raise EmbedderUnavailable("The embedder now answers with another width than its stored vectors have.")
 
 
-def _incomplete(space: EmbeddingSpace, missing: int, owners: int) -> Conflict:
+def _incomplete(space: EmbeddingSpace, missing: int, of_owners: int) -> Conflict:
     why = f" Filling pauses: {space.pause}." if space.pause else ""
     return Conflict(
-        f"It lacks the vectors of {_memories(missing)} of {_owners(owners)}, or they are being written now.{why} "
+        f"It lacks the vectors of {memories(missing)} of {owners(of_owners)}, or they are being written now.{why} "
         "Words alone would find what lacks one. `manage.py spaces fill` makes them.",
         code="space.incomplete",
         missing=missing,
-        owners=owners,
+        owners=of_owners,
         pause=space.pause,
     )
-
-
-def _memories(number: int) -> str:
-    return "1 memory" if number == 1 else f"{number:,} memories"
-
-
-def _owners(number: int) -> str:
-    return "1 owner" if number == 1 else f"{number:,} owners"

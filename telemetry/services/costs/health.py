@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
+from memory.services.amounts import owners
 from memory.services.findings import Finding
 from telemetry.services.costs.reached import HARD, SOFT, owners_reached
 
@@ -17,13 +18,9 @@ def budgets_finding() -> Finding:
         return Finding(
             NAME,
             "degraded",
-            f"The budget for models is used up for {_owners(counts[HARD])}; no model that costs is asked for them.",
+            f"The budget for models is used up for {owners(counts[HARD])}; no model that costs is asked for them.",
             "They can raise it under Telemetry, Costs, or wait until its day or month is over.",
         )
     if counts[SOFT]:
-        return Finding(NAME, "ok", f"The soft limit for models is reached for {_owners(counts[SOFT])}; work goes on.")
+        return Finding(NAME, "ok", f"The soft limit for models is reached for {owners(counts[SOFT])}; work goes on.")
     return Finding(NAME, "ok", "No budget for models is reached.")
-
-
-def _owners(count: int) -> str:
-    return "one owner" if count == 1 else f"{count} owners"

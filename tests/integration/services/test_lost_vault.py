@@ -15,6 +15,7 @@ from memory.management.commands import doctor
 from memory.management.preparation import check_owners
 from memory.providers import composition
 from memory.services.actors import Actor
+from memory.services.amounts import owners
 
 
 def test_an_empty_vault_beside_owners_is_refused(alice: Actor, settings: Any, tmp_path: Path) -> None:
@@ -39,8 +40,8 @@ def test_a_vault_of_other_owners_is_told(settings: Any, make_owner: Callable[...
     said: list[str] = []
     check_owners(said.append)
     assert len(said) == 1
-    assert f"knows {len(known) + 1} owners and this database none" in said[0]
+    assert f"knows {owners(len(known) + 1)} and this database none" in said[0]
     make_owner("alice")
     check_owners(said.append)
     assert len(said) == 1
-    assert f"It also knows {len(known) + 1} that this database does not." in doctor._owners().detail
+    assert f"It also knows {owners(len(known) + 1)} that this database does not." in doctor._owners().detail

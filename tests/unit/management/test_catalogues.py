@@ -160,6 +160,19 @@ def test_sentences_with_values_are_collected_with_places_for_them() -> None:
     }
 
 
+def test_amounts_are_collected_where_they_are_imported() -> None:
+    source = """
+from memory.services.amounts import owners
+def check(work):
+    return Finding("runs", "degraded", f"The runs of {owners(work.late)} are late.")
+"""
+    assert set(of_module(source)) == {
+        Sentence("The runs of %(owners)s are late.", None, SENTENCE),
+        Sentence("1 owner", None, PART),
+        Sentence("%(number)s owners", None, SENTENCE),
+    }
+
+
 def test_what_only_programs_are_told_with_values_is_not_collected() -> None:
     assert set(of_module(COMPOSED, for_pages=False)) == set()
 
