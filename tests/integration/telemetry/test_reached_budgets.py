@@ -83,10 +83,10 @@ class TestNote:
         budget(alice, soft=1, hard=2)
         pay(mallory, "5")
         pay(alice, "1")
-        assert said() == ("ok", "The soft limit for models is reached for one owner; work goes on.")
+        assert said() == ("ok", "The soft limit for models is reached for 1 owner; work goes on.")
         pay(alice, "1")
         found = budgets_finding()
-        assert (found.status, "used up for one owner" in found.detail) == ("degraded", True)
+        assert (found.status, "used up for 1 owner" in found.detail) == ("degraded", True)
         assert str(alice.owner_id) not in found.detail + found.remedy
         budget(mallory, hard=1)
         with django_assert_num_queries(1):
@@ -175,7 +175,7 @@ class TestNextPeriod:
         budget(alice, "month", soft=1)
         pay(alice, "2")
         clock.at = NEXT_MIDNIGHT
-        assert said() == ("ok", "The soft limit for models is reached for one owner; work goes on.")
+        assert said() == ("ok", "The soft limit for models is reached for 1 owner; work goes on.")
 
     def test_a_clock_that_was_wrong_leaves_nothing(self, alice: Actor, clock: SetClock) -> None:
         clock.at = AT + timedelta(days=70)
@@ -226,7 +226,7 @@ class TestProcesses:
             forget_health()
             (found,) = [one for one in health_findings() if one.name == "budgets"]
             assert found.status == status
-            assert "one owner" in found.detail
+            assert "1 owner" in found.detail
             checks = {one["name"]: one["status"] for one in client.get("/health/ready").json()["checks"]}
             assert checks["budgets"] == status
             assert value(client, "loci_health_check", check="budgets") == float(tells)
