@@ -183,7 +183,8 @@ def _in_replica(owner_id: UUID, since: Position, work: Callable[[], T]) -> tuple
         _note(error)
         return None, "failed"
     except OwnerPurging:
-        # Whether it is so is for the database to say.
+        # Whether it is so is for the database to say, which has just let this owner in.
+        _fail("it says that the owner is being erased", unusable=True)
         return None, "failed"
     if found == "behind":
         _state.lagged()
