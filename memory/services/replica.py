@@ -17,7 +17,7 @@ from typing import Final, Literal, TypeVar
 from uuid import UUID
 
 from django.conf import settings
-from django.db import DatabaseError, InterfaceError, connection, connections
+from django.db import DatabaseError, InterfaceError, connection, connections, transaction
 
 from memory.errors import OwnerPurging
 from memory.models import owner_scope
@@ -50,12 +50,14 @@ POSITION_SQL: Final = f"""
            {IDENTITY}
 """
 # A server that was promoted keeps the place where its replay ended.
+_REPLAYED: Final = "WHEN pg_is_in_recovery() AND pg_last_wal_replay_lsn() >= %(log)s::pg_lsn THEN 'there' ELSE 'behind'"
 LOOK_SQL: Final = f"""
     SELECT CASE WHEN {IDENTITY} <> %(database)s THEN 'another'
                 WHEN NOT {IS_HELD} THEN 'unheld'
-                WHEN pg_is_in_recovery() AND pg_last_wal_replay_lsn() >= %(log)s::pg_lsn THEN 'there'
-                ELSE 'behind' END
+                {_REPLAYED} END
 """
+# Within a transaction the server and the role stay the same, and the identity is read from a file each time.
+LOOK_AGAIN_SQL: Final = f"SELECT CASE {_REPLAYED} END"
 ANOTHER: Final = "DATABASE_REPLICA_URL leads to another server or database."
 UNHELD: Final = "The role of DATABASE_REPLICA_URL ignores row-level security."
 URL: Final = "Name a streaming replica of the server of DATABASE_URL in DATABASE_REPLICA_URL, as loci_app."
@@ -114,16 +116,28 @@ def configured() -> bool:
 
 
 def position() -> Position | None:
-    """Give how far the database's log is, where a replica may be asked; one statement then, within the transaction.
+    """Give how far the database's log is, where a replica may be asked: one statement then, in a savepoint.
 
     Ask it on the database itself after the question has come: all that was answered before lies before it.
+
+    Returns:
+        None where no replica is to be asked, since there is none, it is left alone, or the database does not say.
+
+    Raises:
+        django.db.DatabaseError, django.db.InterfaceError: the transaction that is under way is lost.
     """
     if not configured() or _state.paused():
         return None
-    with connection.cursor() as cursor:
-        cursor.execute(POSITION_SQL)
-        log, database = cursor.fetchone()
-        return None if log is None else Position(log, database)
+    try:
+        with transaction.atomic(), connection.cursor() as cursor:
+            cursor.execute(POSITION_SQL)
+            log, database = cursor.fetchone()
+    except DatabaseError as error:
+        if connection.needs_rollback:
+            raise
+        _fail(f"the database does not say how far it is: {_cause_of(error)}", unusable=True)
+        return None
+    return None if log is None else Position(log, database)
 
 
 def read(
@@ -169,7 +183,8 @@ def _in_replica(owner_id: UUID, since: Position, work: Callable[[], T]) -> tuple
         _note(error)
         return None, "failed"
     except OwnerPurging:
-        # Whether it is so is for the database to say.
+        # Whether it is so is for the database to say, which has just let this owner in.
+        _fail("it says that the owner is being erased", unusable=True)
         return None, "failed"
     if found == "behind":
         _state.lagged()
@@ -184,16 +199,17 @@ def _looked_at(since: Position) -> str:
     `another` is one of another database, `unheld` one where the walls between owners do not hold the role.
     """
     until, pause = time.monotonic() + settings.DATABASE_REPLICA_WAIT / 1000, FIRST_PAUSE
+    statement = LOOK_SQL
     while True:
         # Within the transaction in which the search follows: behind a pooler another one could be another server's.
         with connections[REPLICA].cursor() as cursor:
-            cursor.execute(LOOK_SQL, {"log": since.log, "database": since.database})
+            cursor.execute(statement, {"log": since.log, "database": since.database})
             found: str = cursor.fetchone()[0]
         left = until - time.monotonic()
         if found != "behind" or left <= 0:
             return found
         time.sleep(min(pause, left))
-        pause = min(pause * 2, LONGEST_PAUSE)
+        statement, pause = LOOK_AGAIN_SQL, min(pause * 2, LONGEST_PAUSE)
 
 
 def _refuse(why: str) -> None:
@@ -203,12 +219,18 @@ def _refuse(why: str) -> None:
 
 
 def _note(error: DatabaseError | InterfaceError) -> None:
-    cause = error.__cause__ or error
-    code = getattr(cause, "sqlstate", None) or ""
-    unusable = not code or code[:2] in _UNUSABLE or code.startswith("57P")
+    code = getattr(error.__cause__ or error, "sqlstate", None) or ""
+    _fail(_cause_of(error), unusable=not code or code[:2] in _UNUSABLE or code.startswith("57P"))
+
+
+def _cause_of(error: DatabaseError | InterfaceError) -> str:
+    return type(error.__cause__ or error).__name__
+
+
+def _fail(reason: str, *, unusable: bool) -> None:
     if not _state.failure:
-        logger.warning("the replica cannot be read (%s), recall searches in the database", type(cause).__name__)
-    _state.failed(type(cause).__name__, unusable=unusable)
+        logger.warning("the replica cannot be read (%s), recall searches in the database", reason)
+    _state.failed(reason, unusable=unusable)
 
 
 def forget() -> None:

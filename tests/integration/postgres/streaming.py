@@ -58,6 +58,11 @@ def wait_until(server: Cluster, condition: str) -> None:
         assert time.monotonic() < until, condition
 
 
+def wait_for_replay(replica: Cluster, *, of: Cluster) -> None:
+    """Wait until a replica has replayed all that stands in the log of a server now."""
+    wait_until(replica, f"pg_last_wal_replay_lsn() >= '{ask(of, 'SELECT pg_current_wal_insert_lsn()')}'")
+
+
 def copy_schema(source: Cluster, database: str, target: Cluster, other: str) -> None:
     """Make the tables of a database in another one that is set up and empty, without what stands in them."""
     login = ("--port", "5432", "--username", "postgres")

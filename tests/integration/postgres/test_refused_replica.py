@@ -25,7 +25,7 @@ from memory.services.replica_probe import probed_replica
 from runtime.postgres.cluster import Cluster
 from runtime.postgres.provision import provision, superuser_conninfo
 from tests.integration.postgres.conftest import Observer
-from tests.integration.postgres.streaming import ask, copy_schema, start_stranger, wait_until
+from tests.integration.postgres.streaming import ask, copy_schema, start_stranger, wait_for_replay, wait_until
 
 pytestmark = pytest.mark.django_db(transaction=True, databases=["default", "schema", REPLICA])
 
@@ -130,7 +130,13 @@ def test_it_is_read_again_when_it_is_put_right(
 
 
 def test_what_another_database_says_of_an_owner_counts_for_nothing(
-    cluster: Cluster, replica: Cluster, there: dict[str, Any], second: str, alice: Actor, observer: Observer
+    cluster: Cluster,
+    replica: Cluster,
+    there: dict[str, Any],
+    second: str,
+    alice: Actor,
+    observer: Observer,
+    caplog: pytest.LogCaptureFixture,
 ) -> None:
     """It says that the owner is being erased; the database itself decides."""
     with psycopg.connect(superuser_conninfo(cluster.socket_directory, second), autocommit=True) as administrator:
@@ -141,7 +147,13 @@ def test_what_another_database_says_of_an_owner_counts_for_nothing(
             [alice.owner_id],
         )
     remember(actor=alice, draft=Draft(text=KETTLE))
-    wait_until(replica, f"pg_last_wal_replay_lsn() >= '{ask(cluster, 'SELECT pg_current_wal_insert_lsn()')}'")
+    wait_for_replay(replica, of=cluster)
     there["NAME"] = second
     assert found(alice) == [KETTLE]
-    assert observer.places == ["failed"]
+    # The next recall does not ask it again.
+    assert found(alice) == [KETTLE]
+    assert observer.places == ["failed", "paused"]
+    [told] = replicas.replica_findings()
+    assert told.status == "degraded"
+    assert "it says that the owner is being erased" in told.detail
+    assert caplog.text.count("it says that the owner is being erased") == 1

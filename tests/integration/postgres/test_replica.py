@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any, Final
 
+import psycopg
 import pytest
 from django.db import DEFAULT_DB_ALIAS, DatabaseError, InternalError, ProgrammingError, connections
 from django.test.utils import CaptureQueriesContext
@@ -23,8 +24,9 @@ from memory.services.remember import remember
 from memory.services.replica_probe import probed_replica
 from memory.services.server_checks import server_of, unfit
 from runtime.postgres.cluster import Cluster
+from runtime.postgres.provision import superuser_conninfo
 from tests.integration.postgres.conftest import Observer
-from tests.integration.postgres.streaming import ask, wait_until
+from tests.integration.postgres.streaming import ask, wait_for_replay, wait_until
 
 pytestmark = pytest.mark.django_db(transaction=True, databases=["default", "schema", REPLICA])
 
@@ -40,8 +42,9 @@ def texts(answer: Recalled) -> list[str]:
 
 
 @pytest.fixture
-def paused(replica: Cluster) -> Iterator[Cluster]:
-    """Stop the replica's replay."""
+def paused(replica: Cluster, cluster: Cluster) -> Iterator[Cluster]:
+    """Stop the replica's replay between transactions: in the midst of one it keeps locks that stop readers."""
+    wait_for_replay(replica, of=cluster)
     ask(replica, "SELECT pg_wal_replay_pause()")
     wait_until(replica, "pg_get_wal_replay_pause_state() = 'paused'")
     yield replica
@@ -89,6 +92,41 @@ def test_a_replica_that_is_behind_is_passed_over(
     assert texts(asked(alice)) == [KETTLE]
     assert observer.places[-1] == "replica"
     assert replicas.replica_findings()[0].status == "ok"
+
+
+def test_whoever_waits_for_the_replay_asks_whose_replica_it_is_once(
+    paused: Cluster, alice: Actor, settings: Settings
+) -> None:
+    settings.DATABASE_REPLICA_WAIT = 100
+    remember(actor=alice, draft=Draft(text=KETTLE))
+    with CaptureQueriesContext(connections[REPLICA]) as there:
+        asked(alice)
+    looks = [query["sql"] for query in there.captured_queries if "pg_last_wal_replay_lsn" in query["sql"]]
+    assert len(looks) > 1
+    assert ["pg_control_system" in look for look in looks] == [True] + [False] * (len(looks) - 1)
+
+
+def test_a_database_that_may_not_say_which_it_is_answers_itself(
+    replica: Cluster, cluster: Cluster, alice: Actor, observer: Observer
+) -> None:
+    remember(actor=alice, draft=Draft(text=KETTLE))
+    name = connections[DEFAULT_DB_ALIAS].settings_dict["NAME"]
+    with psycopg.connect(superuser_conninfo(cluster.socket_directory, name), autocommit=True) as administrator:
+        administrator.execute("REVOKE EXECUTE ON FUNCTION pg_control_system() FROM PUBLIC")
+        try:
+            answer = asked(alice)
+        finally:
+            administrator.execute("GRANT EXECUTE ON FUNCTION pg_control_system() TO PUBLIC")
+    assert texts(answer) == [KETTLE]
+    assert answer.degraded == []
+    assert observer.places == ["paused"]
+    found = replicas.replica_findings()[0]
+    assert found.status == "degraded"
+    assert "InsufficientPrivilege" in found.detail
+    wait_for_replay(replica, of=cluster)
+    replicas.forget()
+    assert texts(asked(alice)) == [KETTLE]
+    assert observer.places[-1] == "replica"
 
 
 def test_a_replica_that_is_gone_costs_nothing_but_a_word(replica: Cluster, alice: Actor, observer: Observer) -> None:
