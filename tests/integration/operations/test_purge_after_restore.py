@@ -56,7 +56,7 @@ def test_what_was_purged_does_not_come_back(installation: Installation) -> None:
 
     restored = installation.run("db", "restore", backup, "--yes")
     assert restored.returncode == 0, restored.stderr
-    assert "1 owners, 2 memories" in restored.stdout
+    assert "1 owner, 2 memories" in restored.stdout
     assert not (installation.home / "data" / "purges-to-replay").exists()
     installation.start()
     assert texts(installation, key) == {"Kept."}
