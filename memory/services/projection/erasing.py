@@ -16,7 +16,7 @@ from memory.models import GraphProjection, ProjectionState, owner_scope
 from memory.providers.composition import neo4j_client
 from memory.services.projection import lease as leases
 from memory.services.projection.building import EMPTIED_AT_ONCE, emptying
-from memory.services.projection.place import refuse_elsewhere
+from memory.services.projection.place import may_stand, refuse_elsewhere
 from memory.services.projection.projecting import TURN_SECONDS, project
 from memory.services.projection.turn import Turn
 from memory.services.purge.registry import Subject, Traces
@@ -147,8 +147,9 @@ class Neo4jTarget:
 
 
 def _begun(owner_id: UUID) -> GraphProjection | None:
-    """Give the projection if a worker has ever taken it up; before that nothing was written."""
-    return GraphProjection.objects.filter(owner_id=owner_id, fence__gt=0).first()
+    """Give the projection if something of it may stand in Neo4j."""
+    projection = GraphProjection.objects.filter(owner_id=owner_id).first()
+    return projection if projection is not None and may_stand(projection) else None
 
 
 def _refuse_unreachable(projection: GraphProjection) -> None:
