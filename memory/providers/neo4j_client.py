@@ -30,6 +30,10 @@ IDLE_SECONDS: Final = 30.0
 SLOW: Final = "Neo4j took too long. It is tried again."
 # Whatever else a server calls an error is not repeated: it may hold anything, line breaks and control characters too.
 CODE: Final = re.compile(r"([A-Za-z]{1,60}\.){0,4}([A-Za-z]{1,60})")
+# Of the seconds that a read has left, so that a time-out of the server arrives as an answer while it is waited for.
+SERVER_SHARE: Final = 0.8
+# 0 would be no limit.
+LEAST_SECONDS: Final = 0.001
 # What a write may take besides its time on the server: the way there, and the driver's own further attempts.
 MARGIN_SECONDS: Final = 15.0
 
@@ -88,10 +92,13 @@ class Neo4jClient:
         """
         from neo4j import Query
 
+        until = self._monotonic() + self._read_seconds
+
         def read(session: Session) -> T:
             def ask(statement: str, parameters: Parameters) -> list[Row]:
+                left = max(LEAST_SECONDS, SERVER_SHARE * (until - self._monotonic()))
                 # Not as a managed transaction: that would be tried again for longer than a reader waits.
-                query = Query(statement, timeout=self._read_seconds)
+                query = Query(statement, timeout=left)
                 return [record.data() for record in session.run(query, dict(parameters))]
 
             return work(ask)
@@ -128,24 +135,33 @@ class Neo4jClient:
 
         return self._within(self._write_seconds + MARGIN_SECONDS, lambda session: session.execute_write(work))
 
-    def change_schema(self, statements: Sequence[str]) -> None:
+    def change_schema(self, statements: Sequence[str]) -> list[str]:
         """Make constraints and indexes, each in a transaction of its own; what is there already is passed over.
+
+        Returns:
+            The statements that make a constraint which what stands there contradicts.
 
         Raises:
             ProjectionUnavailable: Neo4j is away or refuses.
         """
-        from neo4j.exceptions import ClientError
+        from neo4j.exceptions import Neo4jError
+
+        contradicted: list[str] = []
 
         def work(session: Session) -> None:
             for statement in statements:
                 try:
                     session.run(statement).consume()
-                except ClientError as error:
+                except Neo4jError as error:
+                    code = error.code or ""
+                    if code.endswith("ConstraintCreationFailed"):
+                        contradicted.append(statement)
                     # Under another name, or made by another worker at this very moment.
-                    if not is_there_already(error.code or ""):
+                    elif not is_there_already(code):
                         raise
 
         self._within(self._write_seconds + MARGIN_SECONDS, work)
+        return contradicted
 
     def failure(self) -> ProjectionUnavailable | None:
         """Give why Neo4j did not answer this process last; None where it did, or was never asked."""
@@ -161,10 +177,12 @@ class Neo4jClient:
         """Work with a session in a thread of its own: the driver waits for ever for a server that has stopped.
 
         A thread that does not come back in time is left behind with its driver, and the next use opens another one.
+        Where it is answered after all, Neo4j was only slow with that statement, and is not left alone any longer.
         """
         begun = self._monotonic()
         if self._failure is not None and begun < self._away_until:
-            raise self._failure
+            # A copy: what is raised again and again gathers the frames of all who have waited.
+            raise _in_our_words(self._failure)
         done: list[T] = []
         failed: list[Exception] = []
         left = threading.Event()
@@ -178,20 +196,25 @@ class Neo4jClient:
                 failed.append(error)
             finally:
                 if left.is_set():
+                    if not failed or has_answered(failed[0]):
+                        self._present()
                     driver.close()
 
         thread = threading.Thread(target=run, name="neo4j", daemon=True)
         thread.start()
         thread.join(seconds)
         if thread.is_alive():
-            left.set()
+            slow = self._away(ProjectionUnavailable(SLOW, code="projection.slow"), begun)
             if self._drivers.made() is driver:
                 self._drivers.take()
-            raise self._away(ProjectionUnavailable(SLOW, code="projection.slow"), begun)
+            left.set()
+            raise slow
         if failed and is_away(failed[0]):
             raise self._away(_in_our_words(failed[0]), begun) from failed[0]
-        self._away_until, self._pause = 0.0, AWAY_SECONDS
-        if failed and isinstance(failed[0], GuardRefused):
+        self._present()
+        if failed and isinstance(failed[0], GuardRefused | ProjectionUnavailable):
+            # Neo4j has answered; what its answer says of one owner is no failure of the installation.
+            self._failure = None
             raise failed[0]
         self._failure = _in_our_words(failed[0]) if failed else None
         if self._failure is not None:
@@ -205,6 +228,9 @@ class Neo4jClient:
             self._away_until = self._monotonic() + self._pause
             self._pause = min(2 * self._pause, LONGEST_AWAY_SECONDS)
         return failure
+
+    def _present(self) -> None:
+        self._away_until, self._pause = 0.0, AWAY_SECONDS
 
     def _open(self) -> Driver:
         from neo4j import GraphDatabase
@@ -238,6 +264,13 @@ def is_away(error: Exception) -> bool:
     from neo4j.exceptions import AuthError, ServiceUnavailable
 
     return isinstance(error, AuthError | ServiceUnavailable | OSError)
+
+
+def has_answered(error: Exception) -> bool:
+    """Tell whether an error is what a server has said that lets us in, such as that a statement took too long."""
+    from neo4j.exceptions import Neo4jError
+
+    return isinstance(error, Neo4jError) and not is_away(error)
 
 
 def _in_our_words(error: Exception) -> ProjectionUnavailable:

@@ -6,6 +6,7 @@ import contextlib
 import socket
 import struct
 import threading
+import time
 from io import BufferedIOBase
 from typing import Final
 
@@ -21,11 +22,15 @@ class ScriptedBolt:
 
     Attributes:
         accepted: how many connections were taken so far.
+        heard: the messages that came, as they were sent.
+        slow: whether the answer to a statement waits until this is not set any more.
     """
 
     def __init__(self) -> None:
         self.code: str | None = None
         self.accepted = 0
+        self.heard: list[bytes] = []
+        self.slow = False
         self._listening = socket.create_server(("127.0.0.1", 0))
         self._open: list[socket.socket] = []
         threading.Thread(target=self._accept, daemon=True).start()
@@ -59,7 +64,10 @@ class ScriptedBolt:
             stream.write(BOLT_5_4)
             stream.flush()
             while True:
-                stream.write(_chunked(self._answer(_message(stream)[1])))
+                self.heard.append(_message(stream))
+                while self.slow and self.heard[-1][1] == RUN:
+                    time.sleep(0.01)
+                stream.write(_chunked(self._answer(self.heard[-1][1])))
                 stream.flush()
 
     def _answer(self, sort: int) -> bytes:

@@ -30,6 +30,8 @@ BEGIN: Final = f"""
     SET p.generation = $generation, p.fence = $fence, p.holder = $holder, p.projected_seq = $seq
     RETURN p.generation AS generation
 """
+# Where the constraint is lacking somebody may have made another one.
+ONE_MARK: Final = f"MATCH (p:{MARK} {{user_id: $owner}}) WITH p SKIP 1 DETACH DELETE p"
 # Locks the owner's mark until the end of the transaction: two who write for one owner wait for each other, and one
 # that was taken over finds a higher number. `projected_seq` is at least what PostgreSQL knows to be written, else Neo4j
 # was restored to an earlier time, and at most what this write brings, else PostgreSQL was: `fence` does not tell that,
@@ -224,6 +226,13 @@ COUNT_UNKNOWN: Final = """
     USING INDEX n:{label}(user_id)
     WHERE n.user_id > gap[0] AND n.user_id < gap[1]
     RETURN n.user_id AS owner, count(n) AS count ORDER BY owner LIMIT $most
+"""
+
+# Nodes with the same values where these are to be unique, but for one of each.
+COUNT_REPEATED: Final = """
+    MATCH (n:{label} {{user_id: $owner}}) WHERE {named}
+    WITH [{key}] AS key, count(n) AS number WHERE number > 1
+    RETURN sum(number - 1) AS count
 """
 
 # Ids in their order, from one to another, to be compared with those of the rows.

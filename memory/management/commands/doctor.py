@@ -191,7 +191,7 @@ def _asked(known: list[Finding], *, reachable: bool) -> list[Finding]:
     """Ask the services that health judges by their last use."""
     asked = [_probed(found) if found.name == "embedder" and found.status == "ok" else found for found in known]
     if reachable:
-        asked = [probed_finding() if found.name == NEO4J and found.status == "ok" else found for found in asked]
+        asked = [probed_finding() if found.name == NEO4J else found for found in asked]
     if settings.QUEUE_BROKER == "redis":
         # Only then are its packages sure to be there.
         from memory.services.health.redis import probed_redis

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from argparse import ArgumentParser
 from collections.abc import Callable
+from functools import partial
 from typing import Any, Final
 from uuid import UUID
 
@@ -12,6 +13,7 @@ from django.core.management.base import BaseCommand, CommandError
 
 from memory.errors import LociError, OwnerPurging, ProjectionFollowed, ProjectionOff
 from memory.management.answers import answer, counted, errors_for_operators
+from memory.management.neo4j_beside import Told, tell_lacking, tell_unknown
 from memory.management.owners import named_owner, shown_owner
 from memory.models import GraphProjection, Owner
 from memory.providers.composition import neo4j_client
@@ -21,9 +23,9 @@ from memory.services.projection.erasing import forget, give_up
 from memory.services.projection.health import remedy_of
 from memory.services.projection.place import is_elsewhere, note_moved
 from memory.services.projection.projecting import project
+from memory.services.projection.schema import Schema
 from memory.services.projection.standing import Standing, described, standing
 from memory.services.projection.turn import Turn
-from memory.services.projection.unknown import delete_unknown, unknown_owners
 from memory.services.projection.verifying import SAMPLE, verify
 
 MOST_SAMPLED: Final = 100_000
@@ -39,7 +41,7 @@ ELSEWHERE: Final = (
 ATTENTION: Final = 3
 
 Work = Callable[[UUID, Turn, dict[str, Any]], dict[str, Any]]
-Beside = Callable[[dict[str, Any]], tuple[dict[str, Any], list[str]]]
+Beside = Callable[[dict[str, Any], int], list[Told]]
 
 
 class Command(BaseCommand):
@@ -128,7 +130,7 @@ class Command(BaseCommand):
             raise CommandError(f"--sample is a number from 0 to {MOST_SAMPLED}.")
         if options["delete_unknown"] and (options["owner"] or options["no_repair"]):
             raise CommandError("--delete-unknown goes neither with --owner nor with --no-repair.")
-        self._each(options, _verify, _unknown)
+        self._each(options, partial(_verify, Schema()), _beside)
 
     def _forget(self, options: dict[str, Any]) -> None:
         if not options["owner"] and not options["all"]:
@@ -143,7 +145,7 @@ class Command(BaseCommand):
         Args:
             options: of the command.
             work: is done for each owner.
-            beside: is done when it is about all owners, and gives what else there is to tell.
+            beside: is done afterwards, is given how many owners failed, and gives what else there is to tell.
         """
         results: list[dict[str, Any]] = []
         unexpected: Exception | None = None
@@ -164,11 +166,11 @@ class Command(BaseCommand):
                 }
             results.append({"owner": str(owner_id), "rows": turn.done, **result})
         failed = sum(1 for one in results if not one["ok"])
+        more = beside(options, failed) if beside is not None and unexpected is None else []
+        failed += sum(1 for one in more if not one.ok)
         value = {"action": options["action"], "owners": results, "failed": failed}
-        lines = [_line(one) for one in results]
-        if beside is not None and not options["owner"] and unexpected is None:
-            more, said = beside(options)
-            value, lines = value | more, lines + said
+        value |= {one.name: one.value for one in more}
+        lines = [_line(one) for one in results] + [line for one in more for line in one.lines]
         answer(self.stdout.write, value, as_json=options["json"], lines=lines)
         if unexpected is not None:
             raise unexpected
@@ -206,25 +208,20 @@ def _rebuild(owner_id: UUID, turn: Turn, options: dict[str, Any]) -> dict[str, A
     return {}
 
 
-def _verify(owner_id: UUID, turn: Turn, options: dict[str, Any]) -> dict[str, Any]:
-    outcome = verify(owner_id=owner_id, repair=not options["no_repair"], sample=options["sample"], turn=turn)
+def _verify(schema: Schema, owner_id: UUID, turn: Turn, options: dict[str, Any]) -> dict[str, Any]:
+    outcome = verify(
+        owner_id=owner_id, repair=not options["no_repair"], sample=options["sample"], turn=turn, schema=schema
+    )
     left = outcome.left.mismatches
     return {"ok": not left, "found": outcome.found.as_json(), "repaired": outcome.repaired, "left": left}
 
 
-def _unknown(options: dict[str, Any]) -> tuple[dict[str, Any], list[str]]:
-    """Tell of owners that Neo4j holds and Loci does not know, and delete what stands there of them if asked to."""
-    try:
-        found = unknown_owners()
-        if options["delete_unknown"]:
-            delete_unknown(found, turn=Turn())
-    except LociError as error:
-        return {"unknown": {"error": error.machine_code}}, [f"{error.message} ({error.machine_code})"]
-    value = {"owners": found, "deleted": options["delete_unknown"]}
-    fate = "deleted" if options["delete_unknown"] else "left"
-    return {"unknown": value}, [
-        f"{owner!a}: not known here; {counted(n, 'node')} {fate}." for owner, n in found.items()
-    ]
+def _beside(options: dict[str, Any], failed: int) -> list[Told]:
+    """Look at what stands in Neo4j beside the owners, where the command is about all of them."""
+    if options["owner"]:
+        return []
+    unknown = tell_unknown(delete=options["delete_unknown"], failed=failed)
+    return [unknown] if options["no_repair"] or not unknown.ok else [unknown, tell_lacking()]
 
 
 def _forget(owner_id: UUID, turn: Turn, options: dict[str, Any]) -> dict[str, Any]:

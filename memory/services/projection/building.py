@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any, Final
@@ -17,6 +18,8 @@ from memory.services.projection.lease import Lease
 from memory.services.projection.rows import Loaded, load_rows, wording
 from memory.services.projection.statements import statements_for
 from memory.services.projection.turn import Turn
+
+logger = logging.getLogger(__name__)
 
 # So small that a slow server writes one within NEO4J_TIMEOUT.
 PAGE: Final = 1_000
@@ -78,15 +81,18 @@ def build(lease: Lease, projection: GraphProjection, turn: Turn) -> bool:
 def _prepare(lease: Lease, turn: Turn) -> None:
     """Make constraints and indexes, put the mark, which ends what others write, and empty the rest."""
     client = neo4j_client()
-    client.change_schema(SCHEMA)
+    contradicted = client.change_schema(SCHEMA)
     lease.extend()
-    client.write([lease.mark(cypher.BEGIN, seq=0)])
+    client.write([(cypher.ONE_MARK, lease.parameters()), lease.mark(cypher.BEGIN, seq=0)])
     emptied = 0
     for statement in emptying():
         while count := lease.write([(statement, {"most": EMPTIED_AT_ONCE})], seq=0)[0]["count"]:
             emptied += count
             if turn.tell is not None:
                 turn.tell("emptied", emptied)
+    # What stood against a constraint may have been this owner's. Of another one's it does not keep this one from it.
+    if contradicted and client.change_schema(SCHEMA):
+        logger.warning("Neo4j refuses a constraint of the projection, since values stand there twice")
 
 
 def emptying() -> list[str]:

@@ -13,7 +13,7 @@ from django.db.models import QuerySet
 from memory.errors import LociError, ProjectionOff
 from memory.graph.projection import cypher
 from memory.graph.projection.shape import LABELS
-from memory.models import GraphProjection, owner_scope
+from memory.models import GraphProjection, ProjectionState, owner_scope
 from memory.providers.composition import neo4j_client
 from memory.services.clock import now
 from memory.services.projection import lease as leases
@@ -60,8 +60,10 @@ def forget(*, owner_id: UUID, turn: Turn) -> int:
 
 def give_up(*, owner_id: UUID) -> None:
     """Note no more changes of an owner's graph, whose Neo4j is gone with all it held; that this was said is kept."""
+    begun = _begun(owner_id).exists()
     leases.rest(owner_id, purging=True)
-    _begun(owner_id).update(**leases.unmade(), given_up_at=now())
+    if begun:
+        GraphProjection.objects.filter(owner_id=owner_id).update(**leases.unmade(), given_up_at=now())
 
 
 def was_given_up(owner_id: UUID) -> bool:
@@ -157,8 +159,9 @@ class Neo4jTarget:
 
 
 def _begun(owner_id: UUID) -> QuerySet[GraphProjection]:
-    """Give the projection if a worker has ever taken it up; before that nothing was written."""
-    return GraphProjection.objects.filter(owner_id=owner_id, fence__gt=0)
+    """Give the projection if something of it may stand in Neo4j, as `may_stand` tells it of a row."""
+    nothing = {"place": "", "projected_at": None, "state": ProjectionState.RESTING}
+    return GraphProjection.objects.filter(owner_id=owner_id).exclude(**nothing)
 
 
 def _refuse_unreachable(projection: GraphProjection) -> None:

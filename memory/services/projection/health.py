@@ -7,11 +7,11 @@ from typing import Final
 from django.conf import settings
 
 from memory.errors import LociError
-from memory.graph.projection import cypher, shape
 from memory.models import GraphProjection, ProjectionState
 from memory.providers.composition import neo4j_client
 from memory.services.amounts import owners
 from memory.services.findings import Finding
+from memory.services.projection.schema import lacking
 from memory.services.projection.standing import Standing, standing
 
 NAME: Final = "neo4j"
@@ -35,14 +35,15 @@ def remedy_of(code: str) -> str:
             return "Check NEO4J_USER and NEO4J_PASSWORD."
         case "projection.failed":
             return "See Neo4j's own log; NEO4J_USER has to be allowed to read, to write and to make indexes."
-        case "projection.foreign":
-            return SCHEMA_REMEDY
     return REMEDY
 
 
 def projection_finding() -> Finding:
     """Tell whether projections follow and reads are answered, with one statement; Neo4j itself is not asked."""
-    told = standing()
+    return _finding(standing())
+
+
+def _finding(told: Standing) -> Finding:
     if told.elsewhere:
         return _elsewhere(told)
     if not settings.NEO4J_URI:
@@ -89,28 +90,31 @@ def _former(told: Standing) -> str:
 
 
 def probed_finding() -> Finding:
-    """Tell the same after asking Neo4j for its constraints and indexes, within the seconds of a read."""
-    found = projection_finding()
-    if not settings.NEO4J_URI:
+    """Tell the same after asking Neo4j for its constraints and indexes, within the seconds of a read.
+
+    Another Neo4j than the one in which graphs stand is not asked: what it lacks is of no interest.
+    """
+    told = standing()
+    found = _finding(told)
+    if told.elsewhere or not settings.NEO4J_URI:
         return found
+    probed = _probed()
+    if probed is None:
+        return found
+    detail = probed.detail if found.status == "ok" else f"{probed.detail} {found.detail}"
+    return Finding(NAME, "degraded", detail, probed.remedy)
+
+
+def _probed() -> Finding | None:
+    """Tell what is wrong with Neo4j itself."""
     try:
-        lacking = ", ".join(_lacking())
+        lacks = ", ".join(lacking(neo4j_client().read))
     except LociError as error:
         return Finding(NAME, "degraded", error.message, remedy_of(error.machine_code))
     # They are made with the first projection.
-    if lacking and GraphProjection.objects.filter(state=ProjectionState.FOLLOWING).exists():
-        return Finding(
-            NAME, "degraded", f"Neo4j lacks constraints or indexes of the projection: {lacking}.", SCHEMA_REMEDY
-        )
-    return found
-
-
-def _lacking() -> list[str]:
-    """List the constraints and indexes that Neo4j lacks, whatever they are called there."""
-    there = {(row["name"], tuple(row["properties"]), row["once"]) for row in neo4j_client().read(cypher.INDEXES, {})}
-    wanted = [(name, properties, True) for name, properties in shape.ONCE]
-    wanted += [(name, properties, False) for name, properties, _ in shape.INDEXED]
-    return [f"{one[0]}({', '.join(one[1])})" for one in wanted if one not in there]
+    if not lacks or not GraphProjection.objects.filter(state=ProjectionState.FOLLOWING).exists():
+        return None
+    return Finding(NAME, "degraded", f"Neo4j lacks constraints or indexes of the projection: {lacks}.", SCHEMA_REMEDY)
 
 
 def _waiting(told: Standing) -> str:

@@ -8,7 +8,8 @@ from typing import Any, Final
 from uuid import UUID, uuid4
 
 from django.conf import settings
-from django.db import connection
+from django.db import OperationalError, connection
+from psycopg.errors import LockNotAvailable
 
 from memory.errors import ProjectionBusy
 from memory.graph.projection import cypher
@@ -21,6 +22,7 @@ from memory.services.projection.place import present_place
 SPARE_SECONDS: Final = 15.0
 # How long the beginning waits for those who change the graph at that moment.
 PATIENCE: Final = "10s"
+CHANGING: Final = "Somebody has been changing this owner's graph for a while. Nothing was begun; try again in a moment."
 
 # Not the clock of this process, which may differ from that of another machine.
 TAKE: Final = """
@@ -177,9 +179,19 @@ def begin(lease: Lease, *, text: str) -> None:
 
     Raises:
         LeaseLost: another worker has taken over.
-        OperationalError: somebody changes the graph for longer than is waited.
+        ProjectionBusy: somebody changes the graph for longer than is waited.
     """
     generation = uuid4()
+    try:
+        _begin(lease, generation, text)
+    except OperationalError as error:
+        if not isinstance(error.__cause__, LockNotAvailable):
+            raise
+        raise ProjectionBusy(CHANGING) from error
+    lease.generation = generation
+
+
+def _begin(lease: Lease, generation: UUID, text: str) -> None:
     with owner_scope(lease.owner_id), connection.cursor() as cursor:
         cursor.execute("SELECT set_config('lock_timeout', %s, true)", [PATIENCE])
         for statement in LOCK:
@@ -195,7 +207,6 @@ def begin(lease: Lease, *, text: str) -> None:
             waiting=0,
             behind_since=None,
         )
-    lease.generation = generation
 
 
 def rest(owner_id: UUID, *, purging: bool = False) -> None:

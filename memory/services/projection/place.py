@@ -14,12 +14,13 @@ from django.conf import settings
 from memory.crypto.signing import signer
 from memory.errors import ProjectionElsewhere
 from memory.graph.projection import cypher
-from memory.models import GraphProjection
+from memory.models import GraphProjection, ProjectionState
 from memory.providers.composition import neo4j_client
 
 PURPOSE: Final = "neo4j place"
 CODE_BYTES: Final = 16
 BOLT_PORT: Final = 7687
+STANDS: Final = "(place <> '' OR projected_at IS NOT NULL OR state <> 'resting')"
 FORMER: Final = (
     "The graph of this owner was projected to another Neo4j or database than NEO4J_URI and NEO4J_DATABASE name now. "
     "If it is the same under another name, run `manage.py graph moved`. Otherwise set the former address again and run "
@@ -43,12 +44,21 @@ def present_place() -> str:
     return signer().mac(named.lower().encode(), purpose=PURPOSE)[:CODE_BYTES].hex()
 
 
+def may_stand(projection: GraphProjection) -> bool:
+    """Tell whether something of a projection may stand in some Neo4j; STANDS says the same in SQL.
+
+    The place is noted before the first write. The release before has noted none.
+    """
+    resting = projection.state == ProjectionState.RESTING
+    return bool(projection.place) or projection.projected_at is not None or not resting
+
+
 def is_elsewhere(projection: GraphProjection) -> bool:
     """Tell whether something may stand where the settings do not lead, or not any more.
 
     Of a projection that the release before has made no place is known; it is taken for the present one.
     """
-    if not projection.fence:
+    if not may_stand(projection):
         return False
     return not settings.NEO4J_URI or projection.place not in ("", present_place())
 

@@ -78,7 +78,7 @@ def project_owner(*, owner_id: UUID, at: datetime) -> tuple[int, datetime | None
     except ProjectionBusy:
         return turn.done, at + BUSY_PAUSE
     except OperationalError as error:
-        # Somebody has changed the graph for a long while.
+        # Such as a deadlock: of this owner alone, so that the others go on.
         logger.info("the projection of owner %s waits: %s", owner_id, type(error).__name__)
         return turn.done, at + BUSY_PAUSE
     except (ProjectionUnavailable, ProjectionElsewhere) as error:
@@ -100,7 +100,7 @@ def project(*, owner_id: UUID, turn: Turn, anew: bool = False) -> bool:
 
     Raises:
         ProjectionOff: NEO4J_URI is not set, or names another Neo4j than the one in which the projection stands.
-        ProjectionBusy: another worker is at it, or has taken it over.
+        ProjectionBusy: another worker is at it, or has taken it over, or somebody changes the graph for long.
         ProjectionUnavailable: Neo4j did not answer usably; what was done stays done.
         OwnerPurging: the owner is being erased.
         KeysUnavailable: the owner's keys cannot be used.

@@ -13,7 +13,7 @@ from memory.models import DueWork, GraphChange, GraphProjection, ProjectionState
 from memory.services.clock import now
 from memory.services.projection.lease import rest
 from memory.services.projection.marks import unlike_their_marks
-from memory.services.projection.place import present_place
+from memory.services.projection.place import STANDS, present_place
 from memory.services.projection.projecting import MOST_WAITING
 
 # Changes that wait go in the transaction that raises `projected_seq`: where none waits and the number is that of the
@@ -32,13 +32,13 @@ CALL: Final = """
            OR p.owner_id = ANY(%(unlike)s::uuid[]))
     ON CONFLICT (owner_id, job) DO NOTHING
 """
-ALL: Final = """
+ALL: Final = f"""
     SELECT (SELECT count(*) FROM memory_owner WHERE purging_at IS NULL),
            count(*) FILTER (WHERE state = 'following' AND text = %(text)s),
            count(*) FILTER (WHERE state = 'building' OR text <> %(text)s),
            count(*) FILTER (WHERE failures > 0),
-           count(*) FILTER (WHERE text <> %(text)s AND (place <> '' OR projected_at IS NOT NULL)),
-           count(*) FILTER (WHERE fence > 0 AND (%(place)s = '' OR place NOT IN ('', %(place)s))),
+           count(*) FILTER (WHERE text <> %(text)s AND {STANDS}),
+           count(*) FILTER (WHERE {STANDS} AND (%(place)s = '' OR place NOT IN ('', %(place)s))),
            coalesce(sum(greatest(waiting, (behind_since IS NOT NULL)::int)), 0)::bigint,
            min(behind_since),
            max(error_code)

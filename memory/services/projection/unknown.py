@@ -4,26 +4,46 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator
+from dataclasses import dataclass
 from itertools import pairwise
 from typing import Final
 from uuid import UUID
 
+from memory.errors import ProjectionElsewhere
 from memory.graph.projection import cypher
 from memory.graph.projection.shape import LABELS
 from memory.models import Owner
 from memory.providers.composition import neo4j_client
 from memory.services.projection.building import EMPTIED_AT_ONCE, emptying
+from memory.services.projection.standing import standing
 from memory.services.projection.turn import Turn
 
 PAGE: Final = 10_000
 MOST: Final = 1_000
+ELSEWHERE: Final = (
+    "Graphs of owners stand in another Neo4j or database than NEO4J_URI and NEO4J_DATABASE name now, so what this one "
+    "holds of others may be somebody else's. Nothing was deleted. See `manage.py graph status`."
+)
 # As texts, before and behind every id.
 BEFORE: Final = ""
 BEHIND: Final = "\U0010ffff"
 
 
-def unknown_owners() -> dict[str, int]:
-    """Count nodes with labels of the projection by the `user_id` that no owner here has; at most 1,000 of these.
+@dataclass(frozen=True, slots=True)
+class Unknown:
+    """Owners that Neo4j holds and Loci does not know.
+
+    Attributes:
+        owners: the number of their nodes by `user_id`, at most 1,000 of these.
+        more: whether there are others.
+    """
+
+    owners: dict[str, int]
+    more: bool
+
+
+def unknown_owners() -> Unknown:
+    """Count nodes with labels of the projection by the `user_id` that no owner here has.
 
     One statement here and one for each label there for 10,000 owners. Nodes without a `user_id` are not looked at.
 
@@ -33,21 +53,38 @@ def unknown_owners() -> dict[str, int]:
     found: Counter[str] = Counter()
     for gaps in _gaps():
         for label in LABELS:
-            parameters = {"gaps": gaps, "most": MOST}
+            # One more than is told shows that there are others.
+            parameters = {"gaps": gaps, "most": MOST + 1}
             for row in neo4j_client().rows(cypher.COUNT_UNKNOWN.format(label=label), parameters):
                 found[row["owner"]] += row["count"]
     # Whoever came while that was asked is known.
     since = {str(owner_id) for owner_id in Owner.objects.filter(pk__in=_ids(found)).values_list("pk", flat=True)}
-    return {owner: found[owner] for owner in sorted(found)[:MOST] if owner not in since}
+    told = {owner: found[owner] for owner in sorted(found)[:MOST] if owner not in since}
+    return Unknown(told, more=len(found) > MOST)
 
 
-def delete_unknown(owners: dict[str, int], *, turn: Turn) -> None:
-    """Delete all that Neo4j holds of owners that `unknown_owners` has found.
+def delete_unknown(*, turn: Turn) -> Unknown:
+    """Delete all that Neo4j holds of owners that Loci does not know, until there are none.
+
+    Returns:
+        What was deleted, as `unknown_owners` tells it; it may be more.
 
     Raises:
+        ProjectionElsewhere: the graph of an owner stands in another Neo4j, so that this one may be somebody else's.
         ProjectionUnavailable: Neo4j did not answer usably; it can be repeated.
     """
-    for owner in owners:
+    if standing().elsewhere:
+        raise ProjectionElsewhere(ELSEWHERE)
+    first = found = unknown_owners()
+    _delete(found, turn)
+    while found.more:
+        found = unknown_owners()
+        _delete(found, turn)
+    return first
+
+
+def _delete(found: Unknown, turn: Turn) -> None:
+    for owner in found.owners:
         for statement in (cypher.EMPTY_MARK, *emptying()):
             parameters = {"owner": owner, "most": EMPTIED_AT_ONCE}
             while count := neo4j_client().rows(statement, parameters)[0]["count"]:

@@ -6,6 +6,7 @@ What differs is noted as changed, so that the projector itself puts it right.
 from __future__ import annotations
 
 import random
+from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
@@ -25,7 +26,6 @@ from memory.graph.projection.shape import (
     EVENT,
     PARTICIPATED_IN,
     RELATES_TO,
-    SCHEMA,
 )
 from memory.models import GraphPart, GraphProjection, ProjectionState, current_owner, owner_scope
 from memory.providers.composition import neo4j_client
@@ -33,6 +33,7 @@ from memory.services.projection.foreign import count_foreign
 from memory.services.projection.place import refuse_elsewhere
 from memory.services.projection.projecting import project
 from memory.services.projection.rows import Row, load_rows, wording
+from memory.services.projection.schema import Schema, count_repeated
 from memory.services.projection.turn import Turn
 
 PAGE: Final = 5_000
@@ -86,7 +87,7 @@ class Comparison:
         missing, extra, different: ids by part of rows that Neo4j lacks, holds too many, or holds otherwise.
         hanging: labels and types of what hangs on rows whose counts differ.
         foreign: nodes and relationships that no projector can have written, by label or type; counted, as `hanging`
-            is, where the rows do not differ.
+            is, where the rows do not differ. Also nodes that stand there twice and keep a constraint from being made.
     """
 
     counts: dict[str, tuple[int, int]] = field(default_factory=dict)
@@ -127,16 +128,25 @@ class Verified:
     repaired: bool = False
 
 
-def verify(*, owner_id: UUID, repair: bool = True, sample: int = SAMPLE, turn: Turn | None = None) -> Verified:
+def verify(
+    *,
+    owner_id: UUID,
+    repair: bool = True,
+    sample: int = SAMPLE,
+    turn: Turn | None = None,
+    schema: Schema | None = None,
+) -> Verified:
     """Compare an owner's projection with the rows, after what waits was projected, and put right what differs.
 
-    Constraints and indexes that Neo4j lacks are made again, too.
+    Constraints and indexes that Neo4j lacks are made again, too. Where it refuses one, what this owner has twice counts
+    as foreign, and the projection is built anew.
 
     Args:
         owner_id: whose.
         repair: whether to put right what differs.
         sample: rows of each part that are compared whole; what hangs on rows is compared by counts beside.
         turn: counts what is written, and tells of progress.
+        schema: makes the constraints and indexes, once for all owners that are given it.
 
     Raises:
         ProjectionOff: NEO4J_URI is not set, or names another Neo4j than the one in which the projection stands.
@@ -145,12 +155,17 @@ def verify(*, owner_id: UUID, repair: bool = True, sample: int = SAMPLE, turn: T
         KeysUnavailable: the owner's keys cannot be used.
     """
     work = turn or Turn()
+    repeated: dict[str, int] = {}
     if repair:
-        neo4j_client().change_schema(SCHEMA)
+        for made in GraphProjection.objects.filter(owner_id=owner_id):
+            refuse_elsewhere(made)
+        if not (schema or Schema()).made():
+            repeated = count_repeated(owner_id)
         project(owner_id=owner_id, turn=work)
     else:
         _refuse_unmade(owner_id)
     found = compare(owner_id=owner_id, sample=sample)
+    found.foreign = dict(Counter(found.foreign) + Counter(repeated))
     left, repaired = found, False
     for attempt in range(MOST_ROUNDS):
         if not repair or not left.mismatches:

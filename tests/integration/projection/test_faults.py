@@ -2,10 +2,16 @@
 
 from __future__ import annotations
 
+import contextlib
+import threading
+import time
 from datetime import timedelta
+from io import StringIO
 from typing import Any
 
 import pytest
+from django.core.management import call_command
+from django.db import connection
 from django.test import override_settings
 from neo4j import ManagedTransaction
 
@@ -13,7 +19,7 @@ from memory.errors import ProjectionBusy, ProjectionUnavailable
 from memory.graph.projection.shape import SCHEMA
 from memory.models import DueWork, Entity, GraphProjection, ProjectionState, owner_scope
 from memory.providers.composition import neo4j_client
-from memory.providers.neo4j_client import Neo4jClient
+from memory.providers.neo4j_client import GuardRefused, Neo4jClient
 from memory.services.actors import Actor
 from memory.services.clock import now
 from memory.services.due_work import run_due_work
@@ -150,6 +156,66 @@ def test_a_server_that_hangs_is_left_after_the_time_out(alice: Actor, projected:
         assert refused.value.machine_code == "projection.slow"
         assert neo4j_client().failure() is refused.value
         assert fresh().rows("RETURN 1 AS one", {}) == [{"one": 1}]
+
+
+def test_a_read_that_takes_long_does_not_make_neo4j_away(
+    alice: Actor, projected: BoltServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("memory.providers.neo4j_client.AWAY_SECONDS", 3600.0)
+    with override_settings(NEO4J_READ_TIMEOUT=1):
+        client = fresh()
+        client.read("RETURN 1 AS one", {})
+        with pytest.raises(ProjectionUnavailable) as refused:
+            client.read("UNWIND range(1, 1000000) AS a UNWIND range(1, 1000000) AS b RETURN count(*) AS n", {})
+        assert refused.value.machine_code == "projection.slow"
+        for _ in range(600):
+            # Where the server's own time-out comes after the client's, it ends what was left behind.
+            with contextlib.suppress(ProjectionUnavailable):
+                assert client.read("RETURN 1 AS one", {}) == [{"one": 1}]
+                break
+            time.sleep(0.1)
+        else:
+            pytest.fail("it was left alone for an hour")
+
+
+def test_a_guard_that_refuses_is_an_answer(projected: BoltServer) -> None:
+    with pytest.raises(ProjectionUnavailable):
+        neo4j_client().rows("NO CYPHER", {})
+    assert neo4j_client().failure() is not None
+    with pytest.raises(GuardRefused):
+        neo4j_client().write([], guard=("MATCH (n:Nothing) RETURN n", {}))
+    assert neo4j_client().failure() is None
+
+
+def test_who_changes_the_graph_for_long_keeps_it_busy(
+    alice: Actor, projected: BoltServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    catch_up(alice)
+    generation = looks.standing(alice).generation
+    monkeypatch.setattr(leases, "PATIENCE", "50ms")
+    held, done = threading.Event(), threading.Event()
+
+    def hold() -> None:
+        with owner_scope(alice.owner_id), connection.cursor() as cursor:
+            cursor.execute(leases.LOCK[1], {"owner": alice.owner_id})
+            held.set()
+            done.wait(60)
+        connection.close()
+
+    holding = threading.Thread(target=hold)
+    holding.start()
+    try:
+        assert held.wait(60)
+        out = StringIO()
+        with pytest.raises(SystemExit):
+            call_command("graph", "rebuild", stdout=out)
+        assert "Somebody has been changing" in out.getvalue()
+        assert "(projection.busy)" in out.getvalue()
+    finally:
+        done.set()
+        holding.join()
+    assert looks.standing(alice).generation == generation
+    catch_up(alice, anew=True)
 
 
 def test_a_wrong_password_is_said_and_nothing_is_lost(alice: Actor, projected: BoltServer) -> None:

@@ -27,6 +27,7 @@ from memory.services.projection.health import projection_finding
 from memory.services.projection.place import present_place
 from memory.services.projection.projecting import project, project_owner
 from memory.services.projection.turn import Turn
+from memory.services.projection.unknown import delete_unknown
 from memory.services.projection.verifying import verify
 from memory.services.purge.partial_requests import PartialRequest, begin_partial
 from memory.services.purge.requests import begin_purge
@@ -86,6 +87,42 @@ def test_nothing_is_written_or_deleted_under_another_address(
     assert (row.place, row.failures, row.error_code) == (before, 1, "projection.elsewhere")
     assert row.retry_at is not None
     assert graph("status")["elsewhere"] == 1
+
+
+def test_verifying_changes_no_schema_and_deletes_nobody_under_another_address(
+    alice: Actor, projected: BoltServer, renamed: Callable[[], None]
+) -> None:
+    small_graph(alice)
+    catch_up(alice)
+    renamed()
+    asked("DROP CONSTRAINT loci_projection_once")
+    asked("CREATE (:Entity {user_id: 'nobody', id: 'x'})")
+    before = asked("SHOW CONSTRAINTS YIELD name")
+    with pytest.raises(ProjectionElsewhere):
+        verify(owner_id=alice.owner_id)
+    found = graph("verify", "--delete-unknown")
+    assert (found["failed"], found["unknown"]["deleted"]) == (1, False)
+    with pytest.raises(ProjectionElsewhere):
+        delete_unknown(turn=Turn())
+    assert asked("SHOW CONSTRAINTS YIELD name") == before
+    assert asked("MATCH (e:Entity {user_id: 'nobody'}) RETURN count(e) AS n") == [{"n": 1}]
+
+
+def test_what_never_reached_neo4j_stands_nowhere(
+    alice: Actor, projected: BoltServer, renamed: Callable[[], None]
+) -> None:
+    small_graph(alice)
+    with override_settings(NEO4J_PASSWORD="another one"):
+        project_owner(owner_id=alice.owner_id, at=now())
+    row = standing(alice)
+    assert (row.fence, row.place, row.error_code) == (1, "", "projection.refused")
+    renamed()
+    assert graph("status")["elsewhere"] == 0
+    with override_settings(NEO4J_URI=""):
+        assert graph("status")["elsewhere"] == 0
+        assert projection_finding().status == "ok"
+        made = begin_purge(actor=alice)
+        assert run_purge(purge_id=made.purge.pk).state == PurgeState.DONE
 
 
 def test_health_tells_before_anything_is_tried(

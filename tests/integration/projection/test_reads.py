@@ -215,6 +215,7 @@ class TestTampered:
     def test_values_that_were_not_projected(self, alice: Actor, ids: dict[str, UUID], change: str) -> None:
         asked(f"MATCH ()-[r:RELATES_TO]->() SET {change}")
         assert names(alice, ids["Ann"]) == (["Ann", "Ben"], ["projection.foreign"])
+        assert neo4j_client().failure() is None, "Neo4j has answered"
 
     @pytest.mark.parametrize(
         "change",

@@ -90,6 +90,27 @@ class TestDoctor:
         verify(owner_id=alice.owner_id)
         assert diagnosed()["status"] == "ok"
 
+    def test_it_tells_what_else_is_wrong(self, alice: Actor, projected: BoltServer) -> None:
+        small_graph(alice)
+        catch_up(alice)
+        asked("DROP INDEX loci_entity_by_name")
+        with override_settings(NEO4J_TEXT="hashed"):
+            found = diagnosed()
+        assert found["detail"].startswith(
+            "Neo4j lacks constraints or indexes of the projection: Entity(user_id, name)."
+        )
+        assert found["detail"].endswith(
+            "NEO4J_TEXT was changed; what it let out before still stands in Neo4j, of 1 owner."
+        )
+
+    def test_another_neo4j_is_not_asked(self, alice: Actor, projected: BoltServer) -> None:
+        catch_up(alice)
+        asked("DROP INDEX loci_entity_by_name")
+        with override_settings(NEO4J_URI=f"bolt://localhost:{projected.port}"):
+            found = diagnosed()
+        assert found["detail"].startswith("Graphs of 1 owner stand in a Neo4j that the settings do not name any more.")
+        assert (found["remedy"], "lacks" in found["detail"]) == ("python3 manage.py graph status", False)
+
     def test_it_is_not_set_up(self, alice: Actor) -> None:
         forget_health()
         out = StringIO()
@@ -113,9 +134,11 @@ class TestReads:
         assert projection_finding().status == "ok"
         with override_settings(NEO4J_READ_TIMEOUT=0.2):
             projected.pause()
-            assert get_neighbours(actor=alice, entity_id=seed).degraded == ("projection.slow",)
-            found = projection_finding()
-            projected.resume()
+            try:
+                assert get_neighbours(actor=alice, entity_id=seed).degraded == ("projection.slow",)
+                found = projection_finding()
+            finally:
+                projected.resume()
         assert (found.status, "(projection.slow)" in found.detail) == ("degraded", True)
         assert "NEO4J_READ_TIMEOUT" in found.remedy
         assert get_neighbours(actor=alice, entity_id=seed).degraded == ()

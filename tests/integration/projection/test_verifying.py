@@ -14,6 +14,7 @@ from django.test import override_settings
 from memory.ids import new_id
 from memory.models import GraphProjection
 from memory.services.actors import Actor
+from memory.services.projection import lease as leases
 from memory.services.projection.verifying import Verified, compare, verify
 from tests.bolt.server import BoltServer
 from tests.integration.graph.conftest import entity
@@ -153,8 +154,9 @@ def test_owners_that_are_not_known_here_are_told_and_deleted_on_demand(
     asked("MATCH (e:Entity {user_id: $owner}) CREATE (e)-[:RELATES_TO]->(:Projection {user_id: $owner})", owner=highest)
     asked("CREATE (:Entity {id: 'x'}), (:Other {user_id: $owner})", owner=gone)
     assert "unknown" not in told("verify", "--owner", "alice")
-    assert told("verify")["unknown"] == {"owners": strange, "deleted": False}
-    assert told("verify", "--delete-unknown")["unknown"] == {"owners": strange, "deleted": True}
+    found = {"ok": True, "owners": strange, "more": False}
+    assert told("verify")["unknown"] == {**found, "deleted": False}
+    assert told("verify", "--delete-unknown")["unknown"] == {**found, "deleted": True}
     assert told("verify")["unknown"]["owners"] == {}
     left = asked(
         "MATCH (n) WHERE coalesce(n.user_id, $owner) = $owner RETURN labels(n)[0] AS of ORDER BY of", owner=gone
@@ -164,6 +166,92 @@ def test_owners_that_are_not_known_here_are_told_and_deleted_on_demand(
     for impossible in (["--owner", "alice"], ["--no-repair"]):
         with pytest.raises(CommandError, match="--delete-unknown"):
             told("verify", "--delete-unknown", *impossible)
+
+
+def test_more_unknown_owners_than_are_told_are_said_to_be_there_and_deleted(
+    alice: Actor, projected: BoltServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("memory.services.projection.unknown.MOST", 3)
+    small_graph(alice)
+    asked("UNWIND range(1, 8) AS n CREATE (:Entity {user_id: 'nobody ' + n, id: 'x'})")
+    found = told("verify")["unknown"]
+    assert (sorted(found["owners"]), found["more"]) == (["nobody 1", "nobody 2", "nobody 3"], True)
+    assert told("verify", "--delete-unknown")["unknown"] == {**found, "deleted": True}
+    assert told("verify")["unknown"]["owners"] == {}
+    assert len(nodes(alice, "Entity")) == 2
+
+
+def test_nothing_unknown_is_deleted_where_an_owner_has_failed(
+    alice: Actor, projected: BoltServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    small_graph(alice)
+    catch_up(alice)
+    asked("CREATE (:Entity {user_id: 'nobody', id: 'x'})")
+    leases.take(alice.owner_id)
+    out = StringIO()
+    with pytest.raises(SystemExit):
+        call_command("graph", "verify", "--delete-unknown", "--json", stdout=out)
+    found = json.loads(out.getvalue())
+    assert (found["owners"][0]["error"], found["failed"]) == ("projection.busy", 1)
+    assert (found["unknown"]["owners"], found["unknown"]["deleted"]) == ({"nobody": 1}, False)
+    assert asked("MATCH (e:Entity {user_id: 'nobody'}) RETURN count(e) AS n") == [{"n": 1}]
+
+
+def test_unknown_owners_that_cannot_be_told_end_the_command_with_a_failure(
+    alice: Actor, projected: BoltServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    catch_up(alice)
+    monkeypatch.setattr("memory.graph.projection.cypher.COUNT_UNKNOWN", "NO CYPHER {label}")
+    out = StringIO()
+    with pytest.raises(SystemExit):
+        call_command("graph", "verify", "--json", stdout=out)
+    found = json.loads(out.getvalue())
+    assert (found["owners"][0]["ok"], found["failed"]) == (True, 1)
+    assert (found["unknown"]["ok"], found["unknown"]["error"]) == (False, "projection.failed")
+
+
+TWICE = {
+    "an entity": "MATCH (n:Entity {display_name: 'Aurora'}) CREATE (x:Entity) SET x = properties(n)",
+    "a name": "MATCH (n:EntityName)-[:NAMES]->(e) WITH n, e LIMIT 1 CREATE (x:EntityName)-[r:NAMES]->(e) SET x = properties(n), r.user_id = n.user_id",  # noqa: E501
+    "the mark": "MATCH (n:Projection) CREATE (x:Projection) SET x = properties(n)",
+}
+CONSTRAINTS = {"an entity": "loci_entity_once", "a name": "loci_entityname_once", "the mark": "loci_projection_once"}
+
+
+@pytest.mark.parametrize("what", TWICE)
+def test_what_stands_twice_under_a_lost_constraint_is_mended(
+    alice: Actor, mallory: Actor, projected: BoltServer, what: str
+) -> None:
+    constraint = CONSTRAINTS[what]
+    small_graph(alice)
+    catch_up(alice)
+    asked(f"DROP CONSTRAINT {constraint}")
+    asked(TWICE[what])
+    entity(mallory, "Ben")
+    assert catch_up(mallory) == 1, "it keeps nobody else from being projected"
+    outcome = verify(owner_id=alice.owner_id)
+    assert outcome.found.mismatches > 0
+    assert (outcome.repaired, outcome.left.mismatches) == (True, 0)
+    assert constraint in {row["name"] for row in asked("SHOW CONSTRAINTS YIELD name")}
+    assert (len(nodes(alice, "Entity")), len(nodes(alice, "Projection"))) == (2, 1)
+
+
+def test_a_constraint_that_nobody_known_stands_against_is_told_until_that_is_deleted(
+    alice: Actor, projected: BoltServer
+) -> None:
+    small_graph(alice)
+    catch_up(alice)
+    asked("DROP CONSTRAINT loci_entity_once")
+    asked("UNWIND [1, 2] AS n CREATE (:Entity {user_id: 'nobody', id: 'x'})")
+    generation = nodes(alice, "Projection")[0]["generation"]
+    out = StringIO()
+    with pytest.raises(SystemExit):
+        call_command("graph", "verify", "--json", stdout=out)
+    found = json.loads(out.getvalue())
+    assert (found["owners"][0]["repaired"], found["failed"]) == (False, 1)
+    assert found["schema"] == {"ok": False, "lacking": ["Entity(user_id, id)"]}
+    assert told("verify", "--delete-unknown")["schema"] == {"ok": True, "lacking": []}
+    assert nodes(alice, "Projection")[0]["generation"] == generation
 
 
 def test_the_command_says_what_is_wrong(alice: Actor, projected: BoltServer) -> None:

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import logging
+import struct
+import time
 from collections.abc import Iterator
 
 import pytest
@@ -10,7 +12,7 @@ import pytest
 from memory.errors import ProjectionUnavailable
 from memory.providers import neo4j_client as module
 from memory.providers.neo4j_client import Neo4jClient
-from tests.bolt.scripted import ScriptedBolt
+from tests.bolt.scripted import RUN, ScriptedBolt
 
 ASKED = "RETURN 1 AS one"
 
@@ -78,6 +80,35 @@ def test_the_first_answer_ends_that(server: ScriptedBolt, client: Neo4jClient, c
     clock.seconds += 0.2
     failure(client)
     assert server.accepted > asked
+
+
+def test_an_answer_that_comes_late_ends_it_too(server: ScriptedBolt, client: Neo4jClient, clock: Clock) -> None:
+    server.code, server.slow = "Neo.ClientError.Transaction.TransactionTimedOutClientConfiguration", True
+    assert failure(client).machine_code == "projection.slow"
+    asked = server.accepted
+    failure(client)
+    assert server.accepted == asked, "it is left alone"
+    server.slow = False
+    for _ in range(1_000):
+        failure(client)
+        if server.accepted > asked:
+            return
+        time.sleep(0.01)
+    pytest.fail("it is still left alone")
+
+
+def test_the_server_is_given_less_time_than_is_waited(server: ScriptedBolt, client: Neo4jClient) -> None:
+    server.code = "Neo.ClientError.Transaction.TransactionTimedOutClientConfiguration"
+    assert failure(client).machine_code == "projection.slow"
+    (run,) = (message for message in server.heard if message[1] == RUN)
+    _, _, rest = run.partition(b"tx_timeout\xc9")
+    assert struct.unpack(">h", rest[:2]) == (800,)
+
+
+def test_each_who_waits_is_given_a_failure_of_his_own(client: Neo4jClient) -> None:
+    raised = [failure(client) for _ in range(3)]
+    assert len({id(one) for one in raised}) == 3
+    assert client.failure() is raised[0]
 
 
 @pytest.mark.parametrize(
