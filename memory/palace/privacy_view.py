@@ -11,7 +11,7 @@ from uuid import UUID
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy as lazy
 
-from memory.models import Agent, Purge, PurgeState
+from memory.models import Agent, Purge, PurgeState, PurgeSubject
 from memory.palace.dates import Moment, moment, optional_moment
 from memory.palace.numbers import whole
 from memory.palace.presenters import label, object_word, reason_words
@@ -205,23 +205,27 @@ def held_words(held: Held) -> str:
     return sentence % values
 
 
+def _sentence(purge: Purge) -> str:
+    if waits_only_elsewhere(purge):
+        if purge.subject == PurgeSubject.OWNER:
+            return _("Everything here is erased, and the keys are destroyed. It is not done yet:")
+        return _("What was to go is erased here. It is not done yet:")
+    if purge.state == PurgeState.WAITING and (failed := own_error(purge)):
+        return _("It was interrupted (%(code)s) and goes on by itself in a while.") % {"code": failed}
+    return str(SENTENCES[PurgeState(purge.state)])
+
+
 def purge_view(purge: Purge, now: datetime) -> PurgeView:
     """Describe a purge and, when it is done, its receipt."""
     receipt: Mapping[str, Any] = purge.receipt or {}
     erased = receipt.get("erased", purge.erased)
-    sentence = str(SENTENCES[PurgeState(purge.state)])
-    failed = own_error(purge)
-    if waits_only_elsewhere(purge):
-        sentence = _("Everything here is erased, and the keys are destroyed. It is not done yet:")
-    elif purge.state == PurgeState.WAITING and failed:
-        sentence = _("It was interrupted (%(code)s) and goes on by itself in a while.") % {"code": failed}
     done = sum(erased.values())
     total = max(sum(purge.expected.values()), done, 1)
     return PurgeView(
         id=str(purge.pk),
         subject=str(SUBJECTS[purge.subject]),
         state=purge.state,
-        sentence=sentence,
+        sentence=_sentence(purge),
         held=[held_words(one) for one in held_up(purge)],
         stage=purge.stage.replace("_", " "),
         requested=moment(purge.requested_at, now),

@@ -226,7 +226,8 @@ def _lines(purge: Purge) -> list[str]:
     lines += [f"  failed with {failed}{again}"] if failed else []
     lines += [line for one in held for line in _held_lines(one)]
     if held:
-        rest = "is erased, with the root key" if waits_only_elsewhere(purge) else "goes on"
+        erased = "is erased, with the root key" if purge.subject == PurgeSubject.OWNER else "is erased"
+        rest = erased if waits_only_elsewhere(purge) else "goes on"
         lines.append(f"  Everything else {rest}. The receipt is written when that store was looked at, too.")
     lines += [f"  {_sort(name)}: {count}" for name, count in (purge.erased or {}).items()]
     if purge.state == PurgeState.WAITING and not purge.error_code:

@@ -86,7 +86,7 @@ def longest_pause(purge: Purge, position: Mapping[str, Any], code: str) -> timed
 
 
 def waits_only_elsewhere(purge: Purge) -> bool:
-    """Tell whether all else of a purge is erased and was looked for, and the root key is destroyed."""
+    """Tell whether all else of a purge is erased; of an owner it was looked for too, and the root key is destroyed."""
     return purge.state == PurgeState.WAITING and _only_elsewhere(purge.stage, purge.position, purge.error_code)
 
 

@@ -20,6 +20,7 @@ from memory.services.graph.turn import take_turn
 from memory.services.keys.rotation import begin_rotation, next_rotation
 from memory.services.projection.erasing import settle, was_given_up
 from memory.services.provenance import lose_sources
+from memory.services.purge.held import LAST_STAGE
 from memory.services.purge.ledger import REPLAY, note_erased
 from memory.services.purge.owner_purge import RowsLeft
 from memory.services.purge.partial_agent import erase_agent, silence_agent
@@ -59,7 +60,8 @@ def run_partial(*, purge: Purge, at: datetime, beat: Beat = lambda: None) -> Par
     Raises:
         RowsLeft: something came meanwhile, or was not erased; what was erased stays so.
         KeysUnavailable: the ledger or the keys cannot be used; nothing more is erased.
-        ProjectionUnavailable, ProjectionBusy, ProjectionOff: what is erased here stands in Neo4j still.
+        ProjectionUnavailable, ProjectionBusy, ProjectionOff: what is erased here stands in Neo4j still; the row's stage
+            is LAST_STAGE then.
     """
     assert purge.of_owner is not None
     owner_id = purge.of_owner
@@ -89,8 +91,9 @@ def run_partial(*, purge: Purge, at: datetime, beat: Beat = lambda: None) -> Par
             _count(purge, erase_agent(agent_id))
             _note(purge, owner_id, [agent_id], at)
     keys = _seal(purge, owner_id)
-    _stage(purge, "verification", beat)
+    _stage(purge, LAST_STAGE, beat)
     projected = settle(owner_id=owner_id, beat=beat)
+    _stage(purge, "verification", beat)
     return _outcome(purge, owner_id, keys, projected=projected)
 
 

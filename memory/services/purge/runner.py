@@ -12,9 +12,10 @@ from uuid import UUID
 from django.db.models import Case, F, Value, When, Window
 from django.db.models.functions import RowNumber
 
-from memory.errors import Conflict, LociError, NotFound
+from memory.errors import Conflict, LociError, NotFound, ProjectionBusy, ProjectionOff, ProjectionUnavailable
 from memory.models import Purge, PurgeState, PurgeSubject
 from memory.services.clock import now
+from memory.services.projection.erasing import Neo4jTarget
 from memory.services.purge.held import longest_pause, waits_only_elsewhere
 from memory.services.purge.lease import OPEN, LeaseLost, due, take
 from memory.services.purge.owner_purge import purge_owner
@@ -159,7 +160,12 @@ def _run_partial(work: Work) -> None:
         work.beat()
         work.stepped("batch")
 
-    outcome = run_partial(purge=purge, at=work.moment, beat=beat)
+    work.position.pop("held", None)
+    try:
+        outcome = run_partial(purge=purge, at=work.moment, beat=beat)
+    except (ProjectionUnavailable, ProjectionBusy, ProjectionOff) as error:
+        work.position["held"] = {Neo4jTarget.name: error.machine_code}
+        raise
     moment = now()
     receipt = issue(
         purge,

@@ -29,6 +29,7 @@ from memory.services.projection.projecting import project, project_owner
 from memory.services.projection.turn import Turn
 from memory.services.projection.unknown import delete_unknown
 from memory.services.projection.verifying import verify
+from memory.services.purge.held import held_up
 from memory.services.purge.partial_requests import PartialRequest, begin_partial
 from memory.services.purge.requests import begin_purge
 from memory.services.purge.runner import run_purge
@@ -191,6 +192,8 @@ def test_a_purge_of_a_part_waits_as_well_and_a_lost_neo4j_is_given_up(
     renamed()
     with pytest.raises(ProjectionElsewhere):
         run_purge(purge_id=asked_for.purge.pk)
+    asked_for.purge.refresh_from_db()
+    assert [(held.code, held.needs_operator) for held in held_up(asked_for.purge)] == [("projection.elsewhere", True)]
     assert graph("forget", "--all", "--lost")["failed"] == 0
     row = standing(alice)
     assert (row.state, row.fence, row.place, row.projected_at) == (ProjectionState.RESTING, 0, "", None)

@@ -15,6 +15,7 @@ from memory.api.serializers.purges import PurgeRowSerializer
 from memory.crypto.keyring import keyring
 from memory.errors import ProjectionOff, ProjectionUnavailable
 from memory.models import GraphProjection, Owner, Purge, PurgeState, owner_scope
+from memory.palace.privacy_view import purge_view
 from memory.services.actors import Actor
 from memory.services.clock import now
 from memory.services.projection.projecting import project_owner
@@ -206,8 +207,25 @@ def test_a_purge_of_memories_is_done_when_neo4j_has_followed(alice: Actor, proje
     projected.kill()
     with pytest.raises(ProjectionUnavailable):
         run_purge(purge_id=asked_for.purge.pk)
+    said = told("status", str(asked_for.purge.pk))
+    assert "held up by Neo4j (projection.unavailable)" in said
+    assert "Everything else is erased. " in said
+    waits = Purge.objects.get(pk=asked_for.purge.pk)
+    assert PurgeRowSerializer(waits).data["held"] == [{"store": "neo4j", "error": "projection.unavailable"}]
+    shown = purge_view(waits, now())
+    assert shown.sentence == "What was to go is erased here. It is not done yet:"
+    assert shown.held == [
+        "Neo4j cannot be looked at now (projection.unavailable). What stands there is erased by itself later."
+    ]
+    waits.position["failures"] = 20
+    waits.save(update_fields=["position"])
+    tried = now() + timedelta(hours=2)
+    assert run_due(at=tried) == 0, "a store that is away is no fault of the job"
+    assert not purge_is_due(at=tried + timedelta(seconds=59))
     projected.again()
     with override_settings(NEO4J_TIMEOUT=21):
-        done = run_purge(purge_id=asked_for.purge.pk, at=now() + timedelta(hours=2))
+        assert run_due(at=tried + timedelta(minutes=1)) == 1
+        done = Purge.objects.get(pk=asked_for.purge.pk)
         assert done.state == PurgeState.DONE
+        assert held_up(done) == []
         assert not asked("MATCH ()-[r:RELATES_TO {id: $id}]->() RETURN r.id AS id", id=str(knows))
