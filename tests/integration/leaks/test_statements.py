@@ -51,6 +51,7 @@ EXEMPT = (
     Exempt("memory_duework", "SELECT count(*) FROM memory_duework WHERE job = %(vectors)s", "health of all work"),
     Exempt("memory_spacefill", "SELECT count(*) FROM memory_duework WHERE job = %(vectors)s", "health of all work"),
     Exempt("memory_duework", 'COUNT("memory_duework"."id") AS "owners"', "health of all work"),
+    Exempt("memory_graphprojection", "count(*) FILTER (WHERE failures > 0)", "health of all projections, in counts"),
     Exempt("memory_duework", "extract(epoch FROM now() - min(due_at)) FROM memory_duework", "the metric of all work"),
 )
 
