@@ -13,12 +13,12 @@ from django.db.models import QuerySet
 from memory.errors import LociError, ProjectionOff
 from memory.graph.projection import cypher
 from memory.graph.projection.shape import LABELS
-from memory.models import GraphProjection, ProjectionState, owner_scope
+from memory.models import GraphProjection, owner_scope
 from memory.providers.composition import neo4j_client
 from memory.services.clock import now
 from memory.services.projection import lease as leases
 from memory.services.projection.building import EMPTIED_AT_ONCE, emptying
-from memory.services.projection.place import refuse_elsewhere
+from memory.services.projection.place import NOTHING_STANDS, refuse_elsewhere
 from memory.services.projection.projecting import TURN_SECONDS, project
 from memory.services.projection.turn import Turn
 from memory.services.purge.registry import Subject, Traces
@@ -159,9 +159,8 @@ class Neo4jTarget:
 
 
 def _begun(owner_id: UUID) -> QuerySet[GraphProjection]:
-    """Give the projection if something of it may stand in Neo4j, as `may_stand` tells it of a row."""
-    nothing = {"place": "", "projected_at": None, "state": ProjectionState.RESTING}
-    return GraphProjection.objects.filter(owner_id=owner_id).exclude(**nothing)
+    """Give the projection if something of it may stand in Neo4j."""
+    return GraphProjection.objects.filter(owner_id=owner_id).exclude(**NOTHING_STANDS)
 
 
 def _refuse_unreachable(projection: GraphProjection) -> None:

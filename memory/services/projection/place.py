@@ -20,6 +20,8 @@ from memory.providers.composition import neo4j_client
 PURPOSE: Final = "neo4j place"
 CODE_BYTES: Final = 16
 BOLT_PORT: Final = 7687
+# The row of a projection of which nothing can stand in any Neo4j; STANDS says in SQL that it is not one.
+NOTHING_STANDS: Final = {"place": "", "projected_at": None, "state": ProjectionState.RESTING}
 STANDS: Final = "(place <> '' OR projected_at IS NOT NULL OR state <> 'resting')"
 FORMER: Final = (
     "The graph of this owner was projected to another Neo4j or database than NEO4J_URI and NEO4J_DATABASE name now. "
@@ -45,12 +47,11 @@ def present_place() -> str:
 
 
 def may_stand(projection: GraphProjection) -> bool:
-    """Tell whether something of a projection may stand in some Neo4j; STANDS says the same in SQL.
+    """Tell whether something of a projection may stand in some Neo4j.
 
     The place is noted before the first write. The release before has noted none.
     """
-    resting = projection.state == ProjectionState.RESTING
-    return bool(projection.place) or projection.projected_at is not None or not resting
+    return any(getattr(projection, name) != value for name, value in NOTHING_STANDS.items())
 
 
 def is_elsewhere(projection: GraphProjection) -> bool:

@@ -18,6 +18,7 @@ from memory.services import model_fetch
 from memory.services.model_fetch import ask_for_fetch, go_on
 from memory.services.ollama import ollama_findings
 from memory.services.spaces.in_use import embedder_in_use
+from tests.integration.operations.test_ollama_command import run
 from tests.integration.palace.conftest import client_of
 from tests.ollama_like import OllamaLike
 
@@ -49,16 +50,6 @@ def embed_with(settings: Any, first: OllamaLike | None, second: OllamaLike | Non
     settings.EMBEDDING_SECOND_BASE_URL = second.address if second else NOBODY
     settings.EMBEDDING_SECOND_API_KEY = "key-second"
     forget_providers()
-
-
-def run(*arguments: str) -> tuple[int, dict[str, Any]]:
-    """Run the command; give its exit code and what it says."""
-    output, code = io.StringIO(), 0
-    try:
-        call_command("ollama", "--json", *arguments, stdout=output)
-    except SystemExit as ended:
-        code = int(ended.code or 0)
-    return code, json.loads(output.getvalue())
 
 
 def names() -> list[tuple[str, str]]:
