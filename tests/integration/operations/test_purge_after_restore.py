@@ -91,7 +91,7 @@ def test_what_was_purged_does_not_come_back_with_copied_files(installation: Inst
 
     restored = installation.run("db", "restore", str(copied), "--yes")
     assert restored.returncode == 0, restored.stderr
-    assert "1 memories" in restored.stdout
+    assert "1 memory" in restored.stdout
     assert installation.run("db", "status").returncode == 3, "it was stopped before"
     assert "Erased again" not in installation.start()
     assert texts(installation, key) == {"Kept."}
@@ -104,7 +104,7 @@ def test_what_was_purged_does_not_come_back_with_copied_files(installation: Inst
     account = account_for(installation.home / "data" / "run")
     subprocess.run(["chown", "-R", f"{account.uid}:{account.gid}", str(cluster.directory)], check=True)
     cluster.directory.chmod(0o700)
-    assert "1 memories" in installation.start()
+    assert "1 memory" in installation.start()
     assert texts(installation, key) == {"Kept."}
     assert installation.stop() == 0
 
