@@ -134,21 +134,29 @@ def fresh_process_state() -> Iterator[None]:
         yield
 
 
+PASSWORD = "correct horse battery"
+
+
+def new_owner(username: str = "alice", *, staff: bool = False) -> Actor:
+    """Create an owner with a login and return the person's actor."""
+    user = User.objects.create_user(username, password=PASSWORD, is_staff=staff, is_superuser=staff)
+    owner_id = new_id()
+    keyring().create(owner_id)
+    Owner.objects.create(id=owner_id, user=user)
+    return person(owner_id)
+
+
+def new_agent(owner: Actor, name: str = "assistant", **key: Any) -> tuple[Actor, str]:
+    """Make an agent with a key and return its actor and the key."""
+    agent = create_agent(actor=owner, name=name)
+    made = create_key(actor=owner, agent_id=agent.pk, label=f"key of {name}", **key)
+    return authenticate(made.secret), made.secret
+
+
 @pytest.fixture
 def make_owner(db: None) -> Callable[..., Actor]:
     """Give a function that creates an owner with a login and returns the person's actor."""
-
-    def make(username: str = "alice", *, staff: bool = False) -> Actor:
-        user = User.objects.create_user(username, password=PASSWORD, is_staff=staff, is_superuser=staff)
-        owner_id = new_id()
-        keyring().create(owner_id)
-        Owner.objects.create(id=owner_id, user=user)
-        return person(owner_id)
-
-    return make
-
-
-PASSWORD = "correct horse battery"
+    return new_owner
 
 
 @pytest.fixture
@@ -166,10 +174,4 @@ def mallory(make_owner: Callable[..., Actor]) -> Actor:
 @pytest.fixture
 def make_agent(db: None) -> Callable[..., tuple[Actor, str]]:
     """Give a function that makes an agent with a key and returns its actor and the key."""
-
-    def make(owner: Actor, name: str = "assistant", **key: Any) -> tuple[Actor, str]:
-        agent = create_agent(actor=owner, name=name)
-        made = create_key(actor=owner, agent_id=agent.pk, label=f"key of {name}", **key)
-        return authenticate(made.secret), made.secret
-
-    return make
+    return new_agent

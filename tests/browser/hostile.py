@@ -15,7 +15,7 @@ from telemetry.services.costs.budgets import BudgetDraft, set_budget
 from telemetry.services.coverage.reporting import ReportRequest, coverage_report
 from telemetry.services.turns.drafts import TurnDraft
 from telemetry.services.turns.recording import record_events
-from tests.integration.api.conftest import Client
+from tests.integration.api.conftest import Client, logged_in
 from tests.integration.consolidation.reviewing import fact, opened
 from tests.integration.leaks import world
 from tests.integration.leaks.world import (
@@ -26,7 +26,6 @@ from tests.integration.leaks.world import (
     make_agent,
     make_owner,
     path_of,
-    person_client,
     plant,
     purge_one,
     tell,
@@ -61,7 +60,7 @@ def plant_hostile(monkeypatch: pytest.MonkeyPatch) -> Hostile:
     monkeypatch.setitem(world.MARKS, NAME, IMAGE)
     owner = make_owner(f"{UNBROKEN[:100]}")
     User.objects.filter(owner__id=owner.owner_id).update(is_staff=True)
-    woman = person_client(owner)
+    woman = logged_in(owner)
     squad = create_group(actor=owner, kind="squad", name=f"{SCRIPT} {BIDI}").pk
     project = create_group(actor=owner, kind="project", name=UNBROKEN[:100]).pk
     writer, client = make_agent(owner, f"{BIDI} scribe", frozenset(Permission), squad, project, mark=NAME)

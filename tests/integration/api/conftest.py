@@ -12,6 +12,7 @@ from rest_framework.test import APIClient
 from memory.models import User
 from memory.services.actors import Actor, Permission, person
 from memory.services.bus.capabilities import Grant, issue_capability
+from tests.conftest import new_agent
 
 API = "/api/v1"
 
@@ -45,17 +46,26 @@ def client_of(secret: str) -> Client:
     return client
 
 
+def new_client(owner: Actor, name: str = "assistant", **key: Any) -> Client:
+    """Make an agent of an owner and a client with its key."""
+    actor, secret = new_agent(owner, name, **key)
+    client = client_of(secret)
+    client.actor = actor
+    return client
+
+
+def logged_in(owner: Actor) -> Client:
+    """Make the client of an owner's person, with a session."""
+    client = Client()
+    client.force_login(User.objects.get(owner__id=owner.owner_id))
+    client.actor = owner
+    return client
+
+
 @pytest.fixture
-def make_client(make_agent: Callable[..., tuple[Actor, str]]) -> Callable[..., Client]:
+def make_client(db: None) -> Callable[..., Client]:
     """Give a function that makes an agent of an owner and a client with its key."""
-
-    def make(owner: Actor, name: str = "assistant", **key: Any) -> Client:
-        actor, secret = make_agent(owner, name, **key)
-        client = client_of(secret)
-        client.actor = actor
-        return client
-
-    return make
+    return new_client
 
 
 @pytest.fixture
@@ -91,20 +101,13 @@ def anonymous() -> Client:
 @pytest.fixture
 def woman(alice: Actor) -> Client:
     """Alice herself, logged in."""
-    return _logged_in(alice)
+    return logged_in(alice)
 
 
 @pytest.fixture
 def strange_woman(mallory: Actor) -> Client:
     """Another owner, logged in."""
-    return _logged_in(mallory)
-
-
-def _logged_in(owner: Actor) -> Client:
-    client = Client()
-    client.force_login(User.objects.get(owner__id=owner.owner_id))
-    client.actor = owner
-    return client
+    return logged_in(mallory)
 
 
 def remember(client: Client, text: str = "Alice prefers tea to coffee.", **fields: Any) -> str:

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any
 from uuid import UUID
 
 import pytest
 from django.urls import URLPattern
 from pytest_django import Settings
+from pytest_django.plugin import DjangoDbBlocker
 
 from memory.api.views.base import LociView
 from memory.models import AgentKey, ExtractionFailure, owner_scope
@@ -36,6 +37,7 @@ from tests.integration.api.endpoints import (
     code_of_unknown,
     needs_memory,
 )
+from tests.integration.api.planted import Planted, Rows, again, planted, undone
 from tests.integration.consolidation.reviewing import fact, opened
 from tests.integration.telemetry.telling import cluster_of
 
@@ -49,12 +51,6 @@ NAMES = (
     "merge", "skill", "tool", "summary", "community", "message", "purge", "liked", "experiment", "change", "cluster",
     "saved", "file",
 )  # fmt: skip
-
-
-@pytest.fixture
-def agent(agent: Client) -> Client:
-    """The agent with a token for the bus."""
-    return bearing(agent)
 
 
 @pytest.fixture
@@ -96,9 +92,9 @@ def quality_rows(client: Client, woman: Client) -> dict[str, str]:
     return {"liked": liked, "experiment": experiment, "change": str(change.pk), "saved": saved}
 
 
-@pytest.fixture
-def rows(agent: Client, colleague: Client, woman: Client) -> dict[str, str]:
-    """Rows of Alice that the table's paths name; the agent that is paused is not the one that asks."""
+def plant(agent: Client, colleague: Client, woman: Client) -> Rows:
+    """Store rows of Alice that the table's paths name; the agent that is paused is not the one that asks."""
+    bearing(agent)
     memory = remember(agent, "Alice drinks tea.")
     other = remember(agent, "Alice drinks no coffee.")
     alice = agent.json("post", "/graph/entities", {"name": "Alice", "type": "person"}).json()["id"]
@@ -141,6 +137,38 @@ def rows(agent: Client, colleague: Client, woman: Client) -> dict[str, str]:
         "key": str(key.pk),
         "group": woman.json("post", "/groups", {"kind": "project", "name": "moon"}).json()["id"],
     }
+
+
+@pytest.fixture(scope="module")
+def of_module(django_db_setup: None, django_db_blocker: DjangoDbBlocker) -> Iterator[Planted]:
+    """Alice, her agents and their rows, for all tests."""
+    with planted(django_db_blocker, plant) as found:
+        yield found
+
+
+@pytest.fixture
+def db(of_module: Planted) -> Iterator[None]:
+    """Undo what a test does."""
+    with undone():
+        yield
+
+
+@pytest.fixture
+def alice(db: None, of_module: Planted) -> Actor:
+    """The owner of the rows."""
+    return of_module.alice
+
+
+@pytest.fixture
+def agent(db: None, of_module: Planted) -> Client:
+    """The agent that asks, with a token for the bus."""
+    return again(of_module.agent)
+
+
+@pytest.fixture
+def rows(db: None, of_module: Planted) -> Rows:
+    """What has been planted."""
+    return of_module.rows
 
 
 def named() -> set[tuple[str, str]]:
@@ -196,6 +224,8 @@ def test_an_agent_with_the_permission_may(
     response = client.json(method, path.format(**rows), whole(client, body, rows), **headers)
     assert 200 <= response.status_code < 300, response.content
     assert response["Cache-Control"] == "no-store"
+    # A file that is not read to its end keeps the owner's place among those that are being given.
+    response.getvalue()
 
 
 def filled(body: Any, rows: dict[str, str]) -> Any:
@@ -309,14 +339,14 @@ def test_a_wrong_key_is_refused_although_a_session_exists(woman: Client, secret:
 
 
 def test_a_key_can_come_in_either_header(alice: Actor, make_agent: Any, anonymous: Client) -> None:
-    _, secret = make_agent(alice, "assistant")
+    _, secret = make_agent(alice, "another")
     assert anonymous.json("get", "/memories", **{"X-Api-Key": secret}).status_code == 200
     assert anonymous.json("get", "/memories", Authorization=f"bearer {secret}").status_code == 200
     problem(anonymous.json("get", "/memories", Authorization=f"Basic {secret}"), 401, "auth.required")
 
 
 def test_revoked_expired_and_paused_keys_stop_working(alice: Actor, woman: Client, make_agent: Any) -> None:
-    actor, secret = make_agent(alice, "assistant")
+    actor, secret = make_agent(alice, "another")
     client = client_of(secret)
     assert client.json("get", "/memories").status_code == 200
     pause_agent(actor=alice, agent_id=actor.agent_id, paused=True)

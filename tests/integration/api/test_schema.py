@@ -18,6 +18,7 @@ from drf_spectacular.generators import SchemaGenerator
 from drf_spectacular.renderers import OpenApiJsonRenderer
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from pytest_django.plugin import DjangoDbBlocker
 from schemathesis.checks import not_a_server_error
 from schemathesis.config import SchemathesisConfig
 from schemathesis.specs.openapi.checks import (
@@ -40,6 +41,7 @@ from telemetry.models import TunerChange
 from tests.apps import API as API_ROUTES
 from tests.integration.api.conftest import API, Client, bearing, client_of, remember
 from tests.integration.api.endpoints import COMPARED
+from tests.integration.api.planted import Planted, Rows, planted, undone
 from tests.integration.consolidation.reviewing import opened
 from tests.integration.telemetry.telling import cluster_of
 
@@ -72,9 +74,9 @@ def described() -> Any:
     return schema
 
 
-@pytest.fixture
-def rows(alice: Actor, agent: Client, colleague: Client, woman: Client) -> dict[str, str]:
-    """Rows that half of the requests ask for; the other half ask for ids that are drawn."""
+def plant(agent: Client, colleague: Client, woman: Client) -> Rows:
+    """Store rows that half of the requests ask for; the other half ask for ids that are drawn."""
+    alice = woman.actor
     memory = remember(agent, "Alice drinks tea.")
     entity = agent.json("post", "/graph/entities", {"name": "Alice", "type": "person"}).json()["id"]
     agent.json("post", "/graph/entities", {"name": "Tea"})
@@ -140,8 +142,34 @@ def rows(alice: Actor, agent: Client, colleague: Client, woman: Client) -> dict[
     }
 
 
+@pytest.fixture(scope="module")
+def of_module(django_db_setup: None, django_db_blocker: DjangoDbBlocker) -> Iterator[Planted]:
+    """Alice, her agents and their rows, for all tests."""
+    with planted(django_db_blocker, plant) as found:
+        yield found
+
+
 @pytest.fixture
-def one_connection(rows: dict[str, str]) -> Iterator[None]:
+def db(of_module: Planted) -> Iterator[None]:
+    """Undo what a test does."""
+    with undone():
+        yield
+
+
+@pytest.fixture
+def alice(db: None, of_module: Planted) -> Actor:
+    """The owner of the rows."""
+    return of_module.alice
+
+
+@pytest.fixture
+def rows(db: None, of_module: Planted) -> Rows:
+    """What has been planted."""
+    return of_module.rows
+
+
+@pytest.fixture
+def one_connection(rows: Rows) -> Iterator[None]:
     """Keep the test's transaction open although the server ends its requests, as Django's own test client does.
 
     It stands after the rows, since that client connects the signals again.
@@ -237,7 +265,7 @@ def test_an_operation_keeps_to_the_schema(
     one_connection: None,
     alice: Actor,
     make_agent: Callable[..., tuple[Actor, str]],
-    rows: dict[str, str],
+    rows: Rows,
     operation_id: str,
 ) -> None:
     tester, secret = make_agent(alice, "tester", scopes=list(Permission))

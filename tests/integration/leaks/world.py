@@ -35,7 +35,7 @@ from telemetry.services.coverage.reporting import ReportRequest, coverage_report
 from telemetry.services.recalls.experiments import ExperimentDraft, end_experiment, start_experiment
 from telemetry.services.turns.drafts import TurnDraft
 from telemetry.services.turns.recording import record_events
-from tests.integration.api.conftest import Client, bearing, client_of
+from tests.integration.api.conftest import Client, bearing, client_of, logged_in
 from tests.integration.consolidation.reviewing import fact, opened
 
 LURE = "kettle"
@@ -125,7 +125,7 @@ def make_world() -> World:
     outsider, outside = make_agent(owner, "outsider", everything)
     _, plain = make_agent(owner, "plain", AGENT_DEFAULT)
     stranger, spy = make_agent(other, "spy", everything, mark="foreign")
-    woman, man = person_client(owner), person_client(other)
+    woman, man = logged_in(owner), logged_in(other)
     written = {"owner": "owner", "agent": "agent", "squad": f"squad:{squad}", "project": f"project:{project}"}
     rows = {scope: plant(inside, woman, insider, scope, written[scope]) for scope in SCOPES}
     foreign = plant(spy, man, stranger, "foreign", "owner")
@@ -231,14 +231,6 @@ def make_agent(
     actor, client = authenticate(made.secret), client_of(made.secret)
     client.actor = actor
     return actor, bearing(client)
-
-
-def person_client(owner: Actor) -> Client:
-    """Make the client of an owner's person."""
-    client = Client()
-    client.force_login(User.objects.get(owner__id=owner.owner_id))
-    client.actor = owner
-    return client
 
 
 def plant(client: Client, woman: Client, actor: Actor, name: str, scope: str) -> Rows:
