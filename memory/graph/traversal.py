@@ -1,4 +1,4 @@
-"""Steps over the graph in SQL: bounded neighbours of entities, and the memories that speak of them.
+"""Steps over the graph in SQL: bounded neighbours of entities, and the entities of names.
 
 Everything here runs within an owner's scope and gives ids; nothing is opened.
 """
@@ -11,7 +11,7 @@ from datetime import datetime
 from typing import Any, Final
 from uuid import UUID
 
-from memory.models import NameKind, Status, current_owner
+from memory.models import NameKind, current_owner
 from memory.ports.reading import reading as connection
 
 MOST_HOPS: Final = 3
@@ -39,14 +39,6 @@ NAMED: Final = """
     JOIN memory_entity e ON e.owner_id = n.owner_id AND e.id = n.entity_id
     WHERE n.owner_id = %(owner)s AND n.kind = ANY(%(kinds)s::smallint[]) AND n.name = ANY(%(names)s::bigint[])
       {conditions}
-"""
-MENTIONING: Final = """
-    SELECT n.memory_id, count(*) AS entities FROM unnest(%(entities)s::uuid[]) AS f (id)
-    CROSS JOIN LATERAL (
-        SELECT x.memory_id FROM memory_entitymention x
-        JOIN memory_memory m ON m.owner_id = x.owner_id AND m.id = x.memory_id AND m.status = %(live)s {scope}
-        WHERE x.owner_id = %(owner)s AND x.entity_id = f.id ORDER BY x.memory_id DESC LIMIT %(each)s
-    ) n GROUP BY n.memory_id ORDER BY entities DESC, n.memory_id DESC LIMIT %(most)s
 """
 
 
@@ -205,33 +197,3 @@ def by_whole_name(
 ) -> dict[int, list[Found]]:
     """Find entities by hashes of their whole names and aliases, see `named`."""
     return named(hashes, kinds=(NameKind.CANONICAL, NameKind.ALIAS), scopes=scopes, type_=type_)
-
-
-def memories_mentioning(
-    entities: Sequence[UUID], *, scopes: Sequence[UUID] | None, each: int = 100, most: int = 200
-) -> list[tuple[UUID, int]]:
-    """List live memories that speak of some entities, those that speak of the most and the newest first.
-
-    Args:
-        entities: of which.
-        scopes: what the reader may read; None for everything of the owner.
-        each: newest memories looked at for one entity.
-        most: memories altogether.
-
-    Returns:
-        The memory and how many of the entities it speaks of.
-    """
-    scope = "" if scopes is None else "AND m.scope = ANY(%(scopes)s::uuid[])"
-    with connection.cursor() as cursor:
-        cursor.execute(
-            MENTIONING.format(scope=scope),
-            {
-                "owner": current_owner(),
-                "entities": list(entities),
-                "live": Status.LIVE,
-                "scopes": list(scopes or ()),
-                "each": each,
-                "most": most,
-            },
-        )
-        return list(cursor.fetchall())

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
@@ -15,6 +15,13 @@ from memory.errors import LociError
 
 PACKAGES: Final = ("memory", "telemetry", "config", "runtime")
 MOST_MESSAGES: Final = 3
+FRAMEWORK: Final[Mapping[str, int]] = {
+    "AuthenticationFailed": 401,
+    "PermissionDenied": 403,
+    "ValidationError": 422,
+    "ErrorDetail": 422,
+}
+"""The statuses with which `memory.api.problems` answers errors of Django REST framework."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,7 +91,7 @@ def _status(name: str, classes: dict[str, ast.ClassDef]) -> int | None:
     """Follow the bases of a class to the status that it has."""
     node = classes.get(name)
     if node is None:
-        return None
+        return FRAMEWORK.get(name)
     for constant, value in _constants(node):
         if constant == "status" and isinstance(value, int):
             return value

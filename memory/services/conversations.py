@@ -10,7 +10,7 @@ from uuid import UUID
 from django.db.models import Q
 
 from memory.errors import NotFound
-from memory.models import Memory, Session, Status, owner_scope
+from memory.models import Memory, Status, owner_scope
 from memory.services.actors import Actor, Permission
 from memory.services.audit.reading import reads, rows_of
 from memory.services.features import require_memory
@@ -52,14 +52,6 @@ def turns_of(*, actor: Actor, session_id: UUID, since: int = 0, size: int = 50) 
         if actor.readable is not None:
             rows = rows.filter(scope__in=actor.readable)
         return opened(list(rows.order_by("position", "pk")[:size]))
-
-
-def conversations_named(*, actor: Actor, session_ids: Sequence[UUID]) -> Mapping[UUID, Session]:
-    """Give those of some conversations that the actor may see, by their ids."""
-    require_memory()
-    actor.require(Permission.READ)
-    with owner_scope(actor.owner_id):
-        return {row.pk: row for row in own_sessions(actor).filter(pk__in=list(session_ids))}
 
 
 def beside(*, actor: Actor, turn_ids: Sequence[UUID]) -> Mapping[UUID, Beside]:

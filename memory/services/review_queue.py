@@ -218,12 +218,6 @@ def source_named(*, actor: Actor, label: int) -> str | None:
         return _source_in(found[0], keyring().of(actor.owner_id), label) if found else None
 
 
-def queue_counts(*, actor: Actor, request: QueueRequest) -> dict[str, int]:
-    """Count the items of the queue by kind; raises InvalidInput as `queue_item`."""
-    with _queue(actor, request) as rows:
-        return dict(rows.order_by().values_list("kind").annotate(n=Count("pk")))
-
-
 @contextmanager
 def _queue(actor: Actor, request: QueueRequest) -> Iterator[QuerySet[ReviewItem]]:
     """Give the items of a request, within the owner's scope."""

@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Iterator
 from importlib import import_module
 from pathlib import Path
 
 import pytest
 from django.core.management import get_commands
-from django.urls import Resolver404, URLPattern, URLResolver, get_resolver, resolve
+from django.urls import URLPattern, URLResolver, get_resolver, resolve
 
 from config.settings.chosen import env
-from memory.management.commands import errors_reference, settings_reference
+from memory.management.commands import bench, errors_reference, settings_reference
 from memory.management.error_codes import error_codes
 from memory.services.settings_table import OWNER_SETTINGS
 from telemetry.management.commands import metrics_reference
@@ -25,7 +26,8 @@ LINK = re.compile(r"(?<!!)\[[^\]]*\]\(([^)\s]+)\)")
 HEADING = re.compile(r"^#+ (.+)$", re.MULTILINE)
 CODE_BLOCK = re.compile(r"^```.*?^```", re.MULTILINE | re.DOTALL)
 API = "api/v1/"
-EXAMPLE = re.compile(r"\$LOCI/([^\s\"'?`)]*)")
+EXAMPLES = sorted([PROJECT / "README.md", *(DOCS / "how-to").glob("*.md")])
+EXAMPLE = re.compile(r"\$(?:LOCI|API)/([^\s\"'?`)]*)")
 VARIABLE = re.compile(r"\$\{?[A-Z_]+\}?")
 DECISION_PARTS = ("## Context", "## Decision", "## Consequences", "## What would change our mind")
 
@@ -59,6 +61,11 @@ def test_every_error_code_is_documented() -> None:
     assert [code for code in codes if f"| `{code}` |" not in page] == []
 
 
+def test_every_code_that_is_answered_over_http_has_its_status() -> None:
+    without = {found.code.partition(".")[0] for found in error_codes() if found.status is None}
+    assert without == {"database", "runtime"}
+
+
 def test_every_command_is_documented_and_no_other() -> None:
     commands = {name for name, app in get_commands().items() if app in APPS}
     headings = set(re.findall(r"^## (.+)$", text(DOCS / "reference" / "commands.md"), re.MULTILINE))
@@ -66,7 +73,8 @@ def test_every_command_is_documented_and_no_other() -> None:
 
 
 @pytest.mark.parametrize(
-    "action", ["owner", "agent", "audit", "db", "memory", "purge", "consolidation", "telemetry", "keys"]
+    "action",
+    ["owner", "agent", "audit", "db", "memory", "purge", "consolidation", "graph", "spaces", "telemetry", "keys"],
 )
 def test_every_action_is_documented(action: str) -> None:
     app = get_commands()[action]
@@ -76,6 +84,17 @@ def test_every_action_is_documented(action: str) -> None:
     choices = next(found.choices for found in parser._actions if found.dest == "action")
     assert choices is not None
     assert [name for name in choices if not re.search(rf"\b{name}\b", section)] == []
+    rows = re.findall(rf"^\| (`{action} .+?`) \|", section, re.MULTILINE)
+    assert [row for row, times in Counter(rows).items() if times > 1] == []
+
+
+def test_every_measurement_is_documented() -> None:
+    parser = bench.Command().create_parser("manage.py", "bench")
+    kinds = next(found.choices for found in parser._actions if found.dest == "kind")
+    section = text(DOCS / "reference" / "commands.md").split("## bench\n", 1)[1].split("\n## ", 1)[0]
+    named = set(re.findall(r"[\w-]+", " ".join(re.findall(r"`bench ([^`]+)`", section))))
+    assert kinds is not None
+    assert named == set(kinds)
 
 
 def endpoints() -> Iterator[str]:
@@ -91,15 +110,13 @@ def endpoints() -> Iterator[str]:
     yield from walk(get_resolver().url_patterns, "")
 
 
-@pytest.mark.parametrize("page", sorted((DOCS / "how-to").glob("*.md")), ids=lambda page: page.stem)
+@pytest.mark.parametrize("page", EXAMPLES, ids=lambda page: page.stem)
 def test_addresses_of_examples_lead_somewhere(page: Path) -> None:
     for written in EXAMPLE.findall(text(page)):
         path = VARIABLE.sub("018f0000-0000-7000-8000-000000000000", written)
-        try:
-            resolve(f"/{API}{path}")
-        except Resolver404:
-            pytest.fail(f"$LOCI/{written} is no address")
-    for base in re.findall(r"export LOCI=(\S+)", text(page)):
+        # Whatever stands below the API is answered; what is no address of it, by this view.
+        assert resolve(f"/{API}{path}").url_name != "unknown", f"{written} is no address"
+    for base in re.findall(r"export (?:LOCI|API)=(\S+)", text(page)):
         assert base.endswith(f"/{API.rstrip('/')}")
 
 

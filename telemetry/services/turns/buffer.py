@@ -124,11 +124,10 @@ class TurnBuffer:
                 if not self._write_some():
                     return
 
-    def forget(self, owner_id: UUID, *, agent_id: UUID | None = None) -> None:
-        """Drop the events of an owner, or of one agent, that wait to be written."""
+    def forget(self, owner_id: UUID) -> None:
+        """Drop the events of an owner that wait to be written."""
         with self._room:
-            kept = [one for one in self._waiting if one.owner_id != owner_id or agent_id not in (None, one.agent_id)]
-            self._waiting = deque(kept)
+            self._waiting = deque(one for one in self._waiting if one.owner_id != owner_id)
             self._room.notify_all()
 
     def counts(self) -> RecordingCounts:

@@ -146,11 +146,6 @@ def forget(owner_id: UUID) -> None:
     _buffer.forget(owner_id)
 
 
-def forget_agent(owner_id: UUID, agent_id: UUID) -> None:
-    """Drop an agent's events that wait to be written."""
-    _buffer.forget(owner_id, agent_id=agent_id)
-
-
 def _checked(event: TurnDraft, index: int, at: datetime, *, several: bool) -> Turn:
     """Check one event; where it is one of several, its error says which."""
     try:

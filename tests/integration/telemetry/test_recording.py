@@ -260,14 +260,6 @@ class TestInProcess:
         recording.flush()
         assert (requests(alice), requests(mallory)) == ([], ["Stays"])
 
-    def test_one_agent_of_an_owner_is_forgotten(self, alice: Actor, clerk: Actor) -> None:
-        assert clerk.agent_id is not None
-        record(actor=clerk, event=TurnDraft(request="Gone"))
-        record(actor=alice, event=TurnDraft(request="Stays"))
-        recording.forget_agent(alice.owner_id, clerk.agent_id)
-        recording.flush()
-        assert requests(alice) == ["Stays"]
-
 
 class TestStreamOfTheMoment:
     def test_it_is_the_one_in_force_when_the_event_was_recorded(self, alice: Actor, clerk: Actor) -> None:
