@@ -1,1 +1,1 @@
-"""The Django project: settings, URLs and the ASGI entry point; the only place that knows the environment."""
+"""The Django project: settings, which nothing else reads from the environment, URLs and the ASGI entry point."""

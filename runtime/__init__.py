@@ -1,4 +1,4 @@
 """What runs Loci on a machine: places, virtual environment, embedded PostgreSQL and child processes.
 
-Nothing here imports Django or the apps, except where a module says so.
+Nothing here imports Django or the apps.
 """

@@ -1,1 +1,1 @@
-"""Live pages: a channel layer over PostgreSQL's notices, and the websocket on which pages hear what has changed."""
+"""Live pages: a channel layer over notices of PostgreSQL or Redis, and the websocket on which pages hear of changes."""

@@ -1,1 +1,1 @@
-"""What processes share through Redis where REDIS_URL is set: counts with a limit, calls of workers, and notices."""
+"""What processes share through Redis where REDIS_URL is set: counts, limits, calls of workers, and the connection."""

@@ -1,1 +1,1 @@
-"""Pages of telemetry in the admin: the same as in the palace, for staff, over the owner that they are themselves."""
+"""Pages of telemetry in the admin: the same as in the palace, for staff, over the owner that is shown."""

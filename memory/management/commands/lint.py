@@ -19,7 +19,7 @@ DJANGO: Final = "5.2"
 class Command(BaseCommand):
     """Run ruff, mypy, import-linter, djade and the checks of migrations and generated files."""
 
-    help = "Run every static check: style, types, import directions, templates, migrations, generated pages."
+    help = "Run every static check: style, types, import directions, templates, migrations, generated files."
     requires_system_checks: list[str] = []
 
     def add_arguments(self, parser: ArgumentParser) -> None:
