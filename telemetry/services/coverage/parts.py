@@ -167,7 +167,8 @@ def assembled(
 
     Args:
         analysis: the grouped turns.
-        window: which turns they are, of how many `days`.
+        window: which turns they are.
+        days: how many days the window was asked to have.
         top_n: how many clusters, bars and failures are listed.
         test_mode: whether test mode is on.
         made: what it is made of.
