@@ -64,20 +64,6 @@ _HOW_LONG = re.compile(
     r"|\bwie\s{1,3}lange\b|\bcuánto\s{1,3}tiempo\b|\bdepuis\s{1,3}quand\b|多久|多长时间",
     re.IGNORECASE,
 )
-_WHO = re.compile(
-    r"\bwh(?:o|om|ose)\b|\b(?:what|which)\s{1,3}(?:\w{1,24}\s{1,3})?(?:person|people|friend|man|woman|name)\b"
-    r"|\bwe(?:r|n|m|ssen)\b|\bquién(?:es)?\b|^qui\b|谁|誰|누구",
-    re.IGNORECASE,
-)
-_WHERE = re.compile(
-    r"\bwhere\b|\b(?:what|which)\s{1,3}(?:\w{1,24}\s{1,3})?(?:place|city|town|country|state|location|address)\b"
-    r"|\bwo(?:hin|her)?\b|\ba?dónde\b|(?:^|[\s,])où\b|哪里|哪儿|どこ|어디",
-    re.IGNORECASE,
-)
-_WHY = re.compile(
-    r"\bwhy\b|\bwhat\s{1,3}(?:was\s{1,3}|is\s{1,3})?(?:the\s{1,3})?(?:reason|cause)|\bwarum\b|\bpor\s{1,3}qué\b|\bpourquoi\b|为什么|なぜ|왜",
-    re.IGNORECASE,
-)
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,9 +90,6 @@ class QuerySignals:
     asks_when: bool
     asks_how_many: bool
     asks_how_long: bool
-    asks_who: bool
-    asks_where: bool
-    asks_why: bool
     has_time: bool
     names: tuple[str, ...]
 
@@ -115,9 +98,6 @@ NOTHING_ASKED: Final = QuerySignals(
     asks_when=False,
     asks_how_many=False,
     asks_how_long=False,
-    asks_who=False,
-    asks_where=False,
-    asks_why=False,
     has_time=False,
     names=(),
 )
@@ -154,9 +134,6 @@ def query_signals(query: str) -> QuerySignals:
         asks_when=_WHEN.search(query) is not None,
         asks_how_many=_HOW_MANY.search(query) is not None,
         asks_how_long=_HOW_LONG.search(query) is not None,
-        asks_who=_WHO.search(query) is not None,
-        asks_where=_WHERE.search(query) is not None,
-        asks_why=_WHY.search(query) is not None,
         has_time=holds_time(query, _words(query)),
         names=names(query),
     )

@@ -166,12 +166,10 @@ def test_counts_come_from_the_terms() -> None:
         ("How much is it", {"asks_how_many"}),
         ("How long has Mel been married?", {"asks_how_long"}),
         ("How many weeks did it take", {"asks_how_many", "asks_how_long", "has_time"}),
-        ("Who is Jon's friend?", {"asks_who"}),
-        ("Where does Al live", {"asks_where"}),
-        ("Why did it fail", {"asks_why"}),
+        ("Who is Jon's friend?", set()),
+        ("Where does Al live", set()),
         ("Wann kommt Al", {"asks_when"}),
         ("¿Cuántos años tiene?", {"asks_how_many"}),
-        ("Où est Al", {"asks_where"}),
         ("什么时候去", {"asks_when"}),
         ("有多少人", {"asks_how_many"}),
         ("favourite colour", set()),
@@ -179,7 +177,7 @@ def test_counts_come_from_the_terms() -> None:
 )
 def test_what_a_question_asks_for(query: str, flags: set[str]) -> None:
     signals = query_signals(query)
-    fields = ("asks_when", "asks_how_many", "asks_how_long", "asks_who", "asks_where", "asks_why", "has_time")
+    fields = ("asks_when", "asks_how_many", "asks_how_long", "has_time")
     assert {name for name in fields if getattr(signals, name)} == flags
 
 
