@@ -13,7 +13,8 @@ from django.test import override_settings
 
 from memory.models import GraphProjection
 from memory.services.actors import Actor
-from memory.services.projection.verifying import Verified, compare, verify
+from memory.services.projection.comparing import compare
+from memory.services.projection.verifying import Verified, verify
 from tests.bolt.server import BoltServer
 from tests.integration.graph.conftest import entity
 from tests.integration.projection.conftest import asked, catch_up, edges, nodes, small_graph, told
@@ -69,7 +70,7 @@ def test_what_differs_is_found_and_put_right(alice: Actor, projected: BoltServer
 
 
 def test_ids_are_compared_page_by_page(alice: Actor, projected: BoltServer, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("memory.services.projection.verifying.PAGE", 2)
+    monkeypatch.setattr("memory.services.projection.comparing.PAGE", 2)
     for number in range(7):
         entity(alice, f"Entity {number}")
     catch_up(alice)
