@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 from django.core.management import call_command
+from django.urls import reverse
 
 from memory.management.ollama_start import ollama_services
 from memory.models import EmbeddingSpace, SpaceState
@@ -141,6 +142,22 @@ def test_the_button_fetches_for_the_embedder_in_use(
     html = boss.get("/settings/").content.decode()
     assert second.address in html
     assert "EMBEDDING_SECOND_BASE_URL" in html
+
+
+@pytest.mark.django_db(transaction=True)
+def test_staff_sees_on_the_page_of_a_space_that_its_server_lacks_the_model(
+    servers: tuple[OllamaLike, OllamaLike], settings: Any, make_owner: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    embed_with(settings, None, servers[1])
+    monkeypatch.setattr("memory.admin.views.spaces.MOMENT", 60.0)
+    boss, first = client_of(make_owner("boss", staff=True)), embedder()
+    used = EmbeddingSpace.objects.create(provider="stub", model=first.model, dimension=64, state=SpaceState.ACTIVE)
+    beside = EmbeddingSpace.objects.create(provider="ollama", model=OTHER, dimension=12, state=SpaceState.STANDBY)
+    said = [
+        "Ollama does not have the model" in boss.get(reverse("loci-admin:space", args=[one.pk])).content.decode()
+        for one in (used, beside)
+    ]
+    assert said == [False, True]
 
 
 @pytest.mark.django_db(transaction=True)
