@@ -68,7 +68,9 @@ class Command(BaseCommand):
             "--sample", type=int, default=SAMPLE, metavar="ROWS", help=f"rows of each sort compared whole ({SAMPLE})"
         )
         verifying.add_argument(
-            "--delete-unknown", action="store_true", help="delete what stands there of owners that are not known here"
+            "--delete-unknown",
+            action="store_true",
+            help="delete what stands there of owners that are not known here, or of none",
         )
         forgetting = actions.add_parser("forget", help="delete it from Neo4j; name the owner, or say --all")
         forgetting.add_argument("--all", action="store_true", help="of all owners")

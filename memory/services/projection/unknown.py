@@ -42,8 +42,8 @@ class Unknown:
     Attributes:
         owners: the number of their nodes by `user_id`, at most 1,000 of these.
         more: whether there are others.
-        unowned: the number of nodes whose `user_id` is missing or no text, by label, and of relations that stand at no
-            entity.
+        unowned: the number of nodes whose `user_id` is missing, empty or no text, by label, and of relations that stand
+            at no entity.
     """
 
     owners: dict[str, int]
