@@ -20,10 +20,10 @@ from memory.ids import new_id
 from memory.models import Entity, EntityName, EntityType, NameKind, Relation, owner_scope
 from memory.services.actors import Actor
 from memory.services.graph.entities import EntityDraft, merge_entity
+from memory.services.projection.comparing import compare
 from memory.services.projection.erasing import forget, held
 from memory.services.projection.projecting import project
 from memory.services.projection.turn import Turn
-from memory.services.projection.verifying import compare
 
 CHUNK: Final = 5_000
 LABELS: Final = 40

@@ -1,4 +1,4 @@
-"""What `graph verify` tells of Neo4j beside the owners: nodes of nobody here, and constraints that it still lacks."""
+"""What `graph verify` tells of Neo4j beside the owners: what is of nobody here, and constraints that it still lacks."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ class Told:
 
 
 def tell_unknown(*, delete: bool, failed: int) -> Told:
-    """Tell of owners that Neo4j holds and Loci does not know, and delete what stands there of them if asked to.
+    """Tell what Neo4j holds of owners that Loci does not know, or of none, and delete it if asked to.
 
     Args:
         delete: whether to delete; nothing is where an owner has failed, or stands in another Neo4j.
@@ -45,8 +45,9 @@ def tell_unknown(*, delete: bool, failed: int) -> Told:
         return _failed("unknown", error)
     fate = "deleted" if deleted else "left"
     lines = [f"{owner!a}: not known here; {counted(n, 'node')} {fate}." for owner, n in found.owners.items()]
+    lines += [f"Of no owner: {n} {name} {fate}." for name, n in found.unowned.items()]
     lines += [MORE] * found.more + [KEPT] * (delete and not deleted)
-    value = {"ok": True, "owners": found.owners, "more": found.more, "deleted": deleted}
+    value = {"ok": True, "owners": found.owners, "more": found.more, "unowned": found.unowned, "deleted": deleted}
     return Told("unknown", True, value, lines)
 
 

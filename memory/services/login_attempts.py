@@ -9,7 +9,6 @@ away the marks of a name, since it does not know the networks; its receipt says 
 
 from __future__ import annotations
 
-from base64 import urlsafe_b64encode
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Final
@@ -19,10 +18,9 @@ from django.core.cache import caches
 from django.core.exceptions import ValidationError
 from django.http import HttpRequest
 
-from memory.crypto.signing import signer
 from memory.errors import PermissionRefused, RateLimited
 from memory.networks import client_network
-from memory.services.windowed_counts import count_one, take_back
+from memory.services.windowed_counts import code_of, count_one, take_back
 
 WINDOW_SECONDS: Final = 60
 KNOWN_SECONDS: Final = 7 * 24 * 3600
@@ -47,7 +45,8 @@ def counted_attempt(*, name: str, request: HttpRequest) -> Iterator[None]:
         RateLimited: too many failed ones from this network within a minute, before the block is begun.
     """
     cache, network = caches[CACHE], client_network(request)
-    failed, known = _code("failed", network), _code("known", network, name)
+    failed = code_of(network, purpose="failed logins")
+    known = code_of(network, name, purpose="known logins")
     if count_one(cache, failed, seconds=WINDOW_SECONDS) > settings.MOST_FAILED_LOGINS and not cache.get(known):
         raise RateLimited(
             "Too many log-ins from your network failed. Wait a minute and try again. Nothing else happened, and every "
@@ -64,8 +63,3 @@ def counted_attempt(*, name: str, request: HttpRequest) -> Iterator[None]:
         raise
     take_back(cache, failed)
     cache.set(known, True, KNOWN_SECONDS)
-
-
-def _code(what: str, *of: str) -> str:
-    mac = signer().mac("\0".join(of).encode("utf-8", "surrogatepass"), purpose=f"{what} logins")
-    return urlsafe_b64encode(mac).decode()

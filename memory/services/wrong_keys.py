@@ -2,6 +2,8 @@
 
 Keys have 256 random bits and cannot be guessed; this is about the load. A key that was right within the last minutes
 passes from everywhere, so that whoever shares an address with an attacker keeps working.
+
+Counts stand under codes of addresses that only this installation can make.
 """
 
 from __future__ import annotations
@@ -14,7 +16,7 @@ from django.core.cache import caches
 
 from memory.errors import RateLimited
 from memory.networks import network_of
-from memory.services.windowed_counts import count_one
+from memory.services.windowed_counts import code_of, count_one
 
 WINDOW_SECONDS: Final = 60
 KNOWN_SECONDS: Final = 600
@@ -43,7 +45,7 @@ def note_right(secret: str, *, way_in: str = AGENTS) -> None:
 
 
 def _address_key(way_in: str, address: str | None) -> str:
-    return f"wrong:{way_in}:{network_of(address)}"
+    return f"wrong:{way_in}:{code_of(network_of(address), purpose='wrong keys')}"
 
 
 def _secret_key(way_in: str, secret: str) -> str:

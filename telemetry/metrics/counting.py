@@ -19,7 +19,7 @@ logger = logging.getLogger(__name__)
 
 OTHER: Final = "other"
 # Different values of one label; more become `other`. There are fewer routes, components and models than that.
-MOST_VALUES: Final = 400
+MOST_VALUES: Final = 1_000
 
 _lock: Final = threading.Lock()
 _registry: CollectorRegistry | None = None

@@ -14,13 +14,15 @@ from memory.admin.owner_choice import require_same
 from memory.admin.rows import link
 from memory.admin.views.frame import page
 from memory.errors import LociError
-from memory.models import EmbeddingSpace, Memory
+from memory.models import EmbeddingSpace, Memory, SpaceState
 from memory.palace.errors import problem_of
+from memory.palace.meaning import MOMENT
 from memory.palace.numbers import local, whole
 from memory.palace.presenters import label
+from memory.palace.sentences import said
 from memory.services.actors import Actor
 from memory.services.embedding_spaces import call_for_vectors, nearest, space_standing
-from memory.services.spaces.in_use import BESIDE
+from memory.services.spaces.in_use import BESIDE, model_of
 from memory.services.spaces.progress import progress_of
 
 
@@ -61,6 +63,19 @@ def _progress(space: EmbeddingSpace) -> str:
     )
 
 
+def _failure(space: EmbeddingSpace) -> str:
+    """Say why vectors of a space cannot be made now, after a look at its server; empty where nothing says so.
+
+    The banner speaks of the embedder in use alone, and the one of the space beside it has to be there before a switch.
+    """
+    model = None if space.state == SpaceState.RETIRED else model_of(space)
+    if model is None:
+        return ""
+    model.look(seconds=MOMENT)
+    state = model.state()
+    return said(state.reason or "") if state.status == "failing" else ""
+
+
 @staff_page("GET", "HEAD", "POST")
 def space(request: HttpRequest, actor: Actor, space_id: int) -> HttpResponse:
     """Show a space with the owner's rows in it; try a question, or call for the vectors that are missing."""
@@ -77,6 +92,7 @@ def space(request: HttpRequest, actor: Actor, space_id: int) -> HttpResponse:
     context: dict[str, object] = {
         "standing": standing,
         "progress": _progress(standing.space),
+        "failure": _failure(standing.space),
         "state": label(standing.space.state),
         "opened": columns.when(standing.space.created_at),
     }

@@ -228,6 +228,17 @@ COUNT_UNKNOWN: Final = """
     RETURN n.user_id AS owner, count(n) AS count ORDER BY owner LIMIT $most
 """
 
+# What no gap reaches, since it names no owner: nodes without a text as `user_id` ...
+UNOWNED: Final = "MATCH (n:{label}) WHERE NOT coalesce(n.user_id > $before AND n.user_id < $behind, false)"
+COUNT_UNOWNED: Final = UNOWNED + " RETURN count(n) AS count"
+EMPTY_UNOWNED: Final = UNOWNED + " WITH n LIMIT $most DETACH DELETE n RETURN count(*) AS count"
+# ... and relations that stand at no entity, whoever they name. Without `user_id` they are those of another product.
+UNOWNED_RELATIONS: Final = f"""
+    MATCH (s)-[r:{RELATES_TO}]->(t) WHERE r.user_id IS NOT NULL AND NOT s:{ENTITY} AND NOT t:{ENTITY}
+"""
+COUNT_UNOWNED_RELATIONS: Final = UNOWNED_RELATIONS + " RETURN count(r) AS count"
+EMPTY_UNOWNED_RELATIONS: Final = UNOWNED_RELATIONS + " WITH r LIMIT $most DELETE r RETURN count(*) AS count"
+
 # Nodes with the same values where these are to be unique, but for one of each.
 COUNT_REPEATED: Final = """
     MATCH (n:{label} {{user_id: $owner}}) WHERE {named}

@@ -19,6 +19,7 @@ from memory.models import GraphProjection, Owner
 from memory.providers.composition import neo4j_client
 from memory.services.amounts import owners
 from memory.services.health.heartbeat import worker_reported_lately
+from memory.services.projection.comparing import SAMPLE
 from memory.services.projection.erasing import forget, give_up
 from memory.services.projection.health import remedy_of
 from memory.services.projection.place import is_elsewhere, note_moved
@@ -26,7 +27,7 @@ from memory.services.projection.projecting import project
 from memory.services.projection.schema import Schema
 from memory.services.projection.standing import Standing, described, standing
 from memory.services.projection.turn import Turn
-from memory.services.projection.verifying import SAMPLE, verify
+from memory.services.projection.verifying import verify
 
 MOST_SAMPLED: Final = 100_000
 EVERY_ROWS: Final = 10_000
@@ -67,7 +68,9 @@ class Command(BaseCommand):
             "--sample", type=int, default=SAMPLE, metavar="ROWS", help=f"rows of each sort compared whole ({SAMPLE})"
         )
         verifying.add_argument(
-            "--delete-unknown", action="store_true", help="delete what stands there of owners that are not known here"
+            "--delete-unknown",
+            action="store_true",
+            help="delete what stands there of owners that are not known here, or of none",
         )
         forgetting = actions.add_parser("forget", help="delete it from Neo4j; name the owner, or say --all")
         forgetting.add_argument("--all", action="store_true", help="of all owners")

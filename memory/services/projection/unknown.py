@@ -1,9 +1,9 @@
-"""Nodes in Neo4j of owners that Loci does not know: left by a restore, or made by somebody else."""
+"""What Neo4j holds of owners that Loci does not know, or of none: left by a restore, or made by somebody else."""
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from itertools import pairwise
 from typing import Final
@@ -11,7 +11,7 @@ from uuid import UUID
 
 from memory.errors import ProjectionElsewhere
 from memory.graph.projection import cypher
-from memory.graph.projection.shape import LABELS
+from memory.graph.projection.shape import LABELS, RELATES_TO
 from memory.models import Owner
 from memory.providers.composition import neo4j_client
 from memory.services.projection.building import EMPTIED_AT_ONCE, emptying
@@ -27,25 +27,36 @@ ELSEWHERE: Final = (
 # As texts, before and behind every id.
 BEFORE: Final = ""
 BEHIND: Final = "\U0010ffff"
+BOUNDS: Final = {"before": BEFORE, "behind": BEHIND}
+# By label or type: the statement that counts what names no owner, and the one that deletes some of it.
+UNOWNED: Final[Mapping[str, tuple[str, str]]] = {
+    **{label: (cypher.COUNT_UNOWNED.format(label=label), cypher.EMPTY_UNOWNED.format(label=label)) for label in LABELS},
+    RELATES_TO: (cypher.COUNT_UNOWNED_RELATIONS, cypher.EMPTY_UNOWNED_RELATIONS),
+}
 
 
 @dataclass(frozen=True, slots=True)
 class Unknown:
-    """Owners that Neo4j holds and Loci does not know.
+    """What Neo4j holds of owners that Loci does not know, or of none.
 
     Attributes:
         owners: the number of their nodes by `user_id`, at most 1,000 of these.
         more: whether there are others.
+        unowned: the number of nodes whose `user_id` is missing, empty or no text, by label, and of relations that stand
+            at no entity.
     """
 
     owners: dict[str, int]
     more: bool
+    unowned: dict[str, int]
 
 
 def unknown_owners() -> Unknown:
-    """Count nodes with labels of the projection by the `user_id` that no owner here has.
+    """Count nodes with labels of the projection by the `user_id` that no owner here has, and what names no owner.
 
-    One statement here and one for each label there for 10,000 owners. Nodes without a `user_id` are not looked at.
+    One statement here and one for each label there for 10,000 owners, and then one for each label and one for relations
+    that look at all that the database holds of these. Nodes and relations of other products are not counted: those with
+    other labels, and relations without a `user_id` between them.
 
     Raises:
         ProjectionUnavailable: Neo4j did not answer usably.
@@ -60,11 +71,11 @@ def unknown_owners() -> Unknown:
     # Whoever came while that was asked is known.
     since = {str(owner_id) for owner_id in Owner.objects.filter(pk__in=_ids(found)).values_list("pk", flat=True)}
     told = {owner: found[owner] for owner in sorted(found)[:MOST] if owner not in since}
-    return Unknown(told, more=len(found) > MOST)
+    return Unknown(told, more=len(found) > MOST, unowned=_unowned())
 
 
 def delete_unknown(*, turn: Turn) -> Unknown:
-    """Delete all that Neo4j holds of owners that Loci does not know, until there are none.
+    """Delete all that Neo4j holds of owners that Loci does not know, or of none, until nothing is left.
 
     Returns:
         What was deleted, as `unknown_owners` tells it; it may be more.
@@ -86,9 +97,19 @@ def delete_unknown(*, turn: Turn) -> Unknown:
 def _delete(found: Unknown, turn: Turn) -> None:
     for owner in found.owners:
         for statement in (cypher.EMPTY_MARK, *emptying()):
-            parameters = {"owner": owner, "most": EMPTIED_AT_ONCE}
-            while count := neo4j_client().rows(statement, parameters)[0]["count"]:
-                turn.count(count, "deleted")
+            _empty(statement, {"owner": owner}, turn)
+    for name in found.unowned:
+        _empty(UNOWNED[name][1], BOUNDS, turn)
+
+
+def _empty(statement: str, parameters: Mapping[str, str], turn: Turn) -> None:
+    while count := neo4j_client().rows(statement, {**parameters, "most": EMPTIED_AT_ONCE})[0]["count"]:
+        turn.count(count, "deleted")
+
+
+def _unowned() -> dict[str, int]:
+    counts = {name: int(neo4j_client().rows(count, BOUNDS)[0]["count"]) for name, (count, _) in UNOWNED.items()}
+    return {name: count for name, count in counts.items() if count}
 
 
 def _gaps() -> Iterator[list[tuple[str, str]]]:

@@ -12,6 +12,7 @@ from pytest_django import Settings
 from memory.services import wrong_keys
 from memory.services.agents import KEY_PREFIX
 from tests.integration.api.conftest import Client, client_of, problem
+from tests.integration.palace.test_login_floods import Noting
 
 WRONG = f"{KEY_PREFIX}_aaaaaaaa_{'b' * 43}"
 
@@ -37,6 +38,18 @@ def test_a_flood_of_wrong_keys_is_refused_without_a_query(db: None) -> None:
     found = problem(refused, 429, "rate.limited")
     assert int(refused["Retry-After"]) == found["retry_after"] == wrong_keys.WINDOW_SECONDS
     assert len(captured) == 0
+
+
+def test_what_is_counted_names_no_address(db: None, monkeypatch: pytest.MonkeyPatch) -> None:
+    kept: list[str] = []
+    noting = Noting(kept)
+    noting.clear()
+    monkeypatch.setattr(wrong_keys, "caches", {wrong_keys.CACHE: noting})
+    for address in ("203.0.113.7", "2001:db8:1:2::7"):
+        flood(address)
+        problem(ask(client_of(WRONG), address), 429, "rate.limited")
+    assert len({key for key in kept if key.startswith("wrong:agents:")}) == 2
+    assert not any(part in key for key in kept for part in ("203.0.113", "2001:db8"))
 
 
 def test_other_addresses_go_on(agent: Client) -> None:

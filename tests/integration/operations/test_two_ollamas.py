@@ -9,12 +9,14 @@ from typing import Any
 
 import pytest
 from django.core.management import call_command
+from django.urls import reverse
 
 from memory.management.ollama_start import ollama_services
 from memory.models import EmbeddingSpace, SpaceState
 from memory.providers.composition import embedder, forget_providers, second_embedder
 from memory.providers.ollama_embedder import OllamaEmbedder
 from memory.services import model_fetch
+from memory.services.health import embedder_finding
 from memory.services.model_fetch import ask_for_fetch, go_on
 from memory.services.ollama import ollama_findings
 from memory.services.spaces.in_use import embedder_in_use
@@ -143,6 +145,22 @@ def test_the_button_fetches_for_the_embedder_in_use(
 
 
 @pytest.mark.django_db(transaction=True)
+def test_staff_sees_on_the_page_of_a_space_that_its_server_lacks_the_model(
+    servers: tuple[OllamaLike, OllamaLike], settings: Any, make_owner: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    embed_with(settings, None, servers[1])
+    monkeypatch.setattr("memory.admin.views.spaces.MOMENT", 60.0)
+    boss, first = client_of(make_owner("boss", staff=True)), embedder()
+    used = EmbeddingSpace.objects.create(provider="stub", model=first.model, dimension=64, state=SpaceState.ACTIVE)
+    beside = EmbeddingSpace.objects.create(provider="ollama", model=OTHER, dimension=12, state=SpaceState.STANDBY)
+    said = [
+        "Ollama does not have the model" in boss.get(reverse("loci-admin:space", args=[one.pk])).content.decode()
+        for one in (used, beside)
+    ]
+    assert said == [False, True]
+
+
+@pytest.mark.django_db(transaction=True)
 def test_doctor_asks_the_embedder_in_use(servers: tuple[OllamaLike, OllamaLike], settings: Any, db: Any) -> None:
     """Also where the first one is none: the vectors in use are the second one's."""
     _, second = servers
@@ -157,6 +175,24 @@ def test_doctor_asks_the_embedder_in_use(servers: tuple[OllamaLike, OllamaLike],
     checks = {check["name"]: check for check in json.loads(output.getvalue())["checks"]}
     assert checks["second ollama"]["status"] == "ok"
     assert checks["embedder"]["detail"] == f"ollama/{OTHER} answers with 12 dimensions."
+
+
+@pytest.mark.django_db(transaction=True)
+def test_doctor_says_of_an_embedder_that_fails_its_probe_what_stands_in(
+    servers: tuple[OllamaLike, OllamaLike], settings: Any, db: Any
+) -> None:
+    first, _ = servers
+    embed_with(settings, first, None)
+    EmbeddingSpace.objects.create(provider="ollama", model=MODEL, dimension=12, state=SpaceState.ACTIVE)
+    EmbeddingSpace.objects.create(provider="stub", model="characters-768", dimension=768, state=SpaceState.STANDBY)
+    assert embedder_finding().status == "ok", "nothing has asked it yet"
+    output = io.StringIO()
+    with pytest.raises(SystemExit):
+        call_command("doctor", "--json", stdout=output)
+    checks = {check["name"]: check for check in json.loads(output.getvalue())["checks"]}
+    found = checks["embedder"]
+    assert (found["status"], found["remedy"]) == ("degraded", "python3 manage.py ollama --fetch")
+    assert "Recall goes on with stub/characters-768" in found["detail"]
 
 
 def test_up_starts_one_at_each_address(settings: Any, monkeypatch: pytest.MonkeyPatch) -> None:

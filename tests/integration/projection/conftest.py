@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator
+from io import StringIO
 from typing import Any
 
 import pytest
+from django.core.management import call_command
 from django.test import override_settings
 
 from memory.models import GraphChange, GraphProjection, owner_scope
@@ -46,6 +49,14 @@ def catch_up(actor: Actor, **options: Any) -> int:
 def asked(statement: str, **parameters: Any) -> list[dict[str, Any]]:
     """Give what a statement answers."""
     return neo4j_client().rows(statement, parameters)
+
+
+def told(*arguments: str) -> dict[str, Any]:
+    """Give what `manage.py graph` answers as JSON."""
+    out = StringIO()
+    call_command("graph", *arguments, "--json", stdout=out)
+    value: dict[str, Any] = json.loads(out.getvalue())
+    return value
 
 
 def nodes(actor: Actor, label: str) -> list[dict[str, Any]]:

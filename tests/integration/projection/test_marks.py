@@ -13,11 +13,11 @@ from memory.services.actors import Actor
 from memory.services.clock import now
 from memory.services.due_work import run_due_work
 from memory.services.projection import building, marks
+from memory.services.projection.comparing import compare
 from memory.services.projection.health import projection_finding
 from memory.services.projection.projecting import project
 from memory.services.projection.standing import call_for_projection, standing
 from memory.services.projection.turn import Turn
-from memory.services.projection.verifying import compare
 from tests.bolt.server import BoltServer
 from tests.integration.graph.conftest import entity
 from tests.integration.projection import conftest as looks

@@ -11,14 +11,13 @@ import pytest
 from django.core.management import CommandError, call_command
 from django.test import override_settings
 
-from memory.ids import new_id
 from memory.models import GraphProjection
 from memory.services.actors import Actor
-from memory.services.projection import lease as leases
-from memory.services.projection.verifying import Verified, compare, verify
+from memory.services.projection.comparing import compare
+from memory.services.projection.verifying import Verified, verify
 from tests.bolt.server import BoltServer
 from tests.integration.graph.conftest import entity
-from tests.integration.projection.conftest import asked, catch_up, edges, nodes, small_graph
+from tests.integration.projection.conftest import asked, catch_up, edges, nodes, small_graph, told
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
@@ -71,7 +70,7 @@ def test_what_differs_is_found_and_put_right(alice: Actor, projected: BoltServer
 
 
 def test_ids_are_compared_page_by_page(alice: Actor, projected: BoltServer, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("memory.services.projection.verifying.PAGE", 2)
+    monkeypatch.setattr("memory.services.projection.comparing.PAGE", 2)
     for number in range(7):
         entity(alice, f"Entity {number}")
     catch_up(alice)
@@ -91,13 +90,6 @@ def test_relationships_are_looked_at_page_by_page(
     asked("MATCH (e:Entity) CREATE (e)-[:RELATES_TO]->(:Other), (:Other)-[:NAMES]->(e)")
     found = compare(owner_id=alice.owner_id)
     assert (found.foreign, found.mismatches) == ({"RELATES_TO": 5, "NAMES": 5}, 10)
-
-
-def told(*arguments: str) -> dict[str, Any]:
-    out = StringIO()
-    call_command("graph", *arguments, "--json", stdout=out)
-    value: dict[str, Any] = json.loads(out.getvalue())
-    return value
 
 
 def test_the_command_looks_after_all_of_it(alice: Actor, mallory: Actor, projected: BoltServer) -> None:
@@ -139,75 +131,6 @@ def test_one_owners_defect_ends_no_others_verification(
     found = json.loads(out.getvalue())["owners"]
     assert [(one["owner"], one["ok"]) for one in found] == [(str(first), False), (str(second), True)]
     assert found[0]["error"] == "internal.ValueError"
-
-
-def test_owners_that_are_not_known_here_are_told_and_deleted_on_demand(
-    alice: Actor, mallory: Actor, projected: BoltServer, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr("memory.services.projection.unknown.PAGE", 2)
-    small_graph(alice)
-    entity(mallory, "Ben")
-    lowest, highest, gone = str(UUID(int=1)), str(UUID(int=2**128 - 1)), str(new_id())
-    strange = {lowest: 1, highest: 2, gone: 1, "someone's": 1}
-    for owner in strange:
-        asked("CREATE (:Entity {user_id: $owner, id: 'x'})", owner=owner)
-    asked("MATCH (e:Entity {user_id: $owner}) CREATE (e)-[:RELATES_TO]->(:Projection {user_id: $owner})", owner=highest)
-    asked("CREATE (:Entity {id: 'x'}), (:Other {user_id: $owner})", owner=gone)
-    assert "unknown" not in told("verify", "--owner", "alice")
-    found = {"ok": True, "owners": strange, "more": False}
-    assert told("verify")["unknown"] == {**found, "deleted": False}
-    assert told("verify", "--delete-unknown")["unknown"] == {**found, "deleted": True}
-    assert told("verify")["unknown"]["owners"] == {}
-    left = asked(
-        "MATCH (n) WHERE coalesce(n.user_id, $owner) = $owner RETURN labels(n)[0] AS of ORDER BY of", owner=gone
-    )
-    assert [row["of"] for row in left] == ["Entity", "Other"]
-    assert (len(nodes(alice, "Entity")), len(nodes(mallory, "Entity"))) == (2, 1)
-    for impossible in (["--owner", "alice"], ["--no-repair"]):
-        with pytest.raises(CommandError, match="--delete-unknown"):
-            told("verify", "--delete-unknown", *impossible)
-
-
-def test_more_unknown_owners_than_are_told_are_said_to_be_there_and_deleted(
-    alice: Actor, projected: BoltServer, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr("memory.services.projection.unknown.MOST", 3)
-    small_graph(alice)
-    asked("UNWIND range(1, 8) AS n CREATE (:Entity {user_id: 'nobody ' + n, id: 'x'})")
-    found = told("verify")["unknown"]
-    assert (sorted(found["owners"]), found["more"]) == (["nobody 1", "nobody 2", "nobody 3"], True)
-    assert told("verify", "--delete-unknown")["unknown"] == {**found, "deleted": True}
-    assert told("verify")["unknown"]["owners"] == {}
-    assert len(nodes(alice, "Entity")) == 2
-
-
-def test_nothing_unknown_is_deleted_where_an_owner_has_failed(
-    alice: Actor, projected: BoltServer, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    small_graph(alice)
-    catch_up(alice)
-    asked("CREATE (:Entity {user_id: 'nobody', id: 'x'})")
-    leases.take(alice.owner_id)
-    out = StringIO()
-    with pytest.raises(SystemExit):
-        call_command("graph", "verify", "--delete-unknown", "--json", stdout=out)
-    found = json.loads(out.getvalue())
-    assert (found["owners"][0]["error"], found["failed"]) == ("projection.busy", 1)
-    assert (found["unknown"]["owners"], found["unknown"]["deleted"]) == ({"nobody": 1}, False)
-    assert asked("MATCH (e:Entity {user_id: 'nobody'}) RETURN count(e) AS n") == [{"n": 1}]
-
-
-def test_unknown_owners_that_cannot_be_told_end_the_command_with_a_failure(
-    alice: Actor, projected: BoltServer, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    catch_up(alice)
-    monkeypatch.setattr("memory.graph.projection.cypher.COUNT_UNKNOWN", "NO CYPHER {label}")
-    out = StringIO()
-    with pytest.raises(SystemExit):
-        call_command("graph", "verify", "--json", stdout=out)
-    found = json.loads(out.getvalue())
-    assert (found["owners"][0]["ok"], found["failed"]) == (True, 1)
-    assert (found["unknown"]["ok"], found["unknown"]["error"]) == (False, "projection.failed")
 
 
 TWICE = {

@@ -23,6 +23,7 @@ from telemetry.metrics.definitions import (
     Definition,
 )
 from tests.environment import PROJECT
+from tests.integration.leaks.routes import endpoints
 
 # Words of the product or of its configuration; nothing else may tell values of a metric apart.
 LABELS = {
@@ -37,6 +38,13 @@ COUNTS = {
     "loci_database_pool_connections", "loci_database_pool_waiting", "loci_redis_up", "loci_embedding_space_paused",
     "loci_projection_changes_waiting", "loci_projection_owners",
 }  # fmt: skip
+
+
+@pytest.fixture(autouse=True)
+def room_for_values(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Bound the values that a test passes in, whatever other tests of this process have counted."""
+    monkeypatch.setattr(counting, "_seen", {})
+    monkeypatch.setattr(counting, "_children", {})
 
 
 def value(name: str, **labels: str) -> float | None:
@@ -110,6 +118,13 @@ def test_the_number_of_values_is_bounded_and_so_is_the_memory(monkeypatch: pytes
     assert grown >= before + 480
     kept = [labels for name, labels in counting._children if name == RECALL_DEGRADED.name]
     assert len(kept) <= 21
+
+
+def test_every_route_is_counted_by_its_own_name() -> None:
+    routes = {f"/{pattern}" for pattern, _ in endpoints()}
+    for route in routes:
+        increase(HTTP_REQUESTS, route, "GET", "2xx")
+    assert {labels[0] for name, labels in counting._children if name == HTTP_REQUESTS.name} == routes
 
 
 def test_a_command_that_counts_nothing_does_not_make_metrics() -> None:
