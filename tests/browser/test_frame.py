@@ -16,7 +16,7 @@ from memory.services.drafts import Draft
 from memory.services.memories import get_memory
 from memory.services.remember import remember
 from memory.services.retirement import archive_memory
-from tests.browser.conftest import Watch
+from tests.browser.conftest import NO_DATABASE, Watch
 from tests.browser.looking import look
 
 
@@ -203,6 +203,23 @@ def test_recent_memories_are_filtered_by_word_and_category(palace: Page, alice: 
     palace.get_by_label("Filter recent memories by a word").fill("green")
     expect(recent).to_contain_text("None of the newest 20 holds")
     assert watch.complaints == []
+
+
+@pytest.mark.parametrize("body", [NO_DATABASE, "<html><body>502 Bad Gateway</body></html>", "away", ""])
+def test_a_server_that_is_away_takes_no_part_of_a_page_away(palace: Page, alice: Actor, body: str) -> None:
+    remember(actor=alice, draft=Draft(text="I like green tea."))
+    palace.goto("/archive/")
+    recent, failure = palace.locator("#recent-list"), palace.locator("#failure")
+    word = palace.get_by_label("Filter recent memories by a word")
+    away = re.compile("/recent/")
+    palace.route(away, lambda asked: asked.fulfill(status=503, content_type="text/html", body=body))
+    word.fill("green")
+    expect(failure).to_be_visible()
+    expect(recent).to_contain_text("I like green tea.")
+    palace.unroute(away)
+    word.fill("black")
+    expect(recent).to_contain_text("None of the newest 20 holds “black”.")
+    expect(failure).to_be_hidden()
 
 
 @pytest.mark.parametrize("width", [320, 800, 1100, 1920])
