@@ -17,6 +17,7 @@ from django.test.utils import CaptureQueriesContext
 from memory.models import AuditEvent, owner_scope
 from memory.services.actors import Actor
 from telemetry.models import TurnEvent
+from telemetry.palace import coverage_view
 from telemetry.services.turns import test_mode as modes
 from telemetry.services.turns.drafts import TurnDraft
 from telemetry.services.turns.recording import record_events
@@ -350,6 +351,23 @@ def test_without_an_embedder_it_goes_by_spokes_and_says_why(palace: Client, alic
     page = html(palace.get(PAGE))
     assert "Requests handed to fallback" in page
     assert "Requests cannot be read for meaning now" in page
+
+
+def test_groups_by_spoke_are_named_in_the_language_of_the_page(
+    palace: Client, alice: Actor, settings: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    settings.EMBEDDING_PROVIDER = "none"
+    tell_a_week(alice)
+    german = {"Requests handed to %(spoke)s": "Anfragen an %(spoke)s"}
+    monkeypatch.setattr(coverage_view, "_", lambda text: german.get(text, text))
+    page = html(palace.get(PAGE))
+    assert page.count("Anfragen an fallback") >= 3
+    assert "Requests handed to" not in page
+
+
+def test_shares_in_the_hint_are_written_as_on_the_page(palace: Client, alice: Actor) -> None:
+    record_events(actor=alice, events=[TurnDraft(request="Translate this letter") for _ in range(60)])
+    assert "(L0): Nur 0,0" in html(palace.get(PAGE, headers={"Accept-Language": "de"}))
 
 
 def test_it_says_how_many_requests_are_still_to_be_read(palace: Client, alice: Actor) -> None:
