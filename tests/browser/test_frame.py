@@ -8,7 +8,7 @@ from typing import Any
 from uuid import UUID
 
 import pytest
-from playwright.sync_api import Page, expect
+from playwright.sync_api import BrowserContext, Page, expect
 
 from memory.models import Memory, PendingVector, owner_scope
 from memory.services.actors import Actor
@@ -16,7 +16,7 @@ from memory.services.drafts import Draft
 from memory.services.memories import get_memory
 from memory.services.remember import remember
 from memory.services.retirement import archive_memory
-from tests.browser.conftest import NO_DATABASE, Watch
+from tests.browser.conftest import NO_DATABASE, Watch, log_in
 from tests.browser.looking import look
 
 
@@ -173,6 +173,20 @@ def test_a_draft_comes_back_until_it_is_saved_or_one_logs_out(palace: Page, watc
     palace.get_by_role("button", name=re.compile("Log out")).click()
     expect(palace).to_have_url(re.compile("/login/"))
     assert palace.evaluate("Object.keys(localStorage).length") == 0
+
+
+def test_a_draft_is_shown_to_nobody_else(
+    palace: Page, context: BrowserContext, mallory: Actor, base_url: str, watch: Watch
+) -> None:
+    palace.goto("/remember/")
+    palace.get_by_label("What shall I remember?").fill("Half a secret")
+    watch.wait_until_quiet(palace)
+    # The login ends without anybody having logged out, and another one begins in the same browser.
+    log_in(context, mallory, base_url)
+    palace.goto("/remember/")
+    expect(palace.locator("form.remember")).to_be_visible()
+    expect(palace.locator("[data-draft-found]")).to_be_hidden()
+    expect(palace.get_by_label("What shall I remember?")).to_have_value("")
 
 
 def test_many_are_ticked_restored_and_archived_again(palace: Page, alice: Actor, watch: Watch) -> None:
