@@ -441,6 +441,20 @@ class TestAdmin:
         set_test_mode(actor=boss, enabled=True)
         assert "Test mode is on." in html(client_of(boss).get(self.PAGE))
 
+    def test_of_another_owner_nothing_leads_to_the_own_one(self, alice: Actor, boss: Actor) -> None:
+        set_test_mode(actor=alice, enabled=True)
+        tell(alice, "A question of Alice", matched_spoke="fallback")
+        tell(boss, "A question of the boss", matched_spoke="fallback")
+        staff, own = client_of(boss), ("format=csv", "/telemetry/test-mode/", "palace/coverage")
+        assert all(one in html(staff.get(self.PAGE)) for one in own)
+        staff.post("/admin/owners/", {"chosen": str(alice.owner_id)})
+        answer = staff.get(self.PAGE)
+        assert "A question of Alice" in html(answer)
+        for address in (self.PAGE, links(answer)[0], "/admin/"):
+            page = html(staff.get(address))
+            assert "Test mode is on." in page
+            assert not [one for one in own if one in page], address
+
     def test_others_get_nothing(self, alice: Actor, boss: Actor) -> None:
         tell(boss, "A question of the boss", matched_spoke="fallback")
         address = links(client_of(boss).get(self.PAGE))[0]
