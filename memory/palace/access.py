@@ -93,7 +93,7 @@ def page_above(address: str) -> str:
 def _takes_get(path: str) -> bool | None:
     """Tell whether an address shows a page; None where there is none, or none of ours."""
     try:
-        methods = getattr(resolve(unquote(path)).func, TAKES, None)
+        methods: frozenset[str] | None = getattr(resolve(unquote(path)).func, TAKES, None)
     except Resolver404:
         return None
     return None if methods is None else "GET" in methods
