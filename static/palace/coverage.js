@@ -77,7 +77,9 @@ function announce() {
 }
 
 async function refresh() {
-  await window.htmx.ajax("GET", window.location.href, { target: "#coverage", swap: "outerHTML" });
-  news().hidden = true;
+  const old = report();
+  await window.htmx.ajax("GET", window.location.href, { target: "#coverage", swap: "outerHTML" }).catch(() => {});
+  // A server that is away leaves the old report; the link is the way to try again.
+  news().hidden = report() !== old;
   lookAgain();
 }

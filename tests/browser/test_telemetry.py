@@ -135,6 +135,28 @@ def test_a_server_without_its_database_takes_no_report_away(palace: Page, alice:
     expect(report).to_contain_text("Water the plants")
 
 
+def test_a_report_that_could_not_be_fetched_is_still_news(palace: Page, alice: Actor) -> None:
+    tell(alice, "Translate this letter", matched_spoke="fallback")
+    palace.goto("/telemetry/coverage/")
+    palace.locator("html[data-live=open]").wait_for()
+    news = palace.get_by_role("status").get_by_role("link", name="New turns have come in")
+    # Whether there is news is answered; the report itself is not.
+    report = re.compile(r"/telemetry/coverage/(?!.*known=)")
+    palace.route(report, lambda asked: asked.fulfill(status=503, content_type="text/html", body=NO_DATABASE))
+    tell(alice, "Water the plants", matched_spoke="fallback")
+    expect(news).to_be_visible()
+    palace.unroute(report)
+    palace.route(report, lambda asked: asked.abort())
+    with palace.expect_event("requestfailed"):
+        news.click()
+    palace.wait_for_timeout(200)
+    expect(news).to_be_visible()
+    palace.unroute(report)
+    news.click()
+    expect(palace.locator("#coverage")).to_contain_text("Water the plants")
+    expect(news).to_be_hidden()
+
+
 def test_what_is_being_read_does_not_move(palace: Page, alice: Actor, watch: Watch) -> None:
     tell(alice, "Translate this letter", matched_spoke="fallback")
     palace.goto("/telemetry/coverage/")
