@@ -15,6 +15,7 @@ from typing import IO, Any, Final
 
 from memory.errors import InvalidInput
 from memory.management.answers import answer
+from memory.management.stdin import line_of_stdin
 from memory.services.actors import Actor
 from memory.services.archive.exporting import archive_stream
 from memory.services.archive.importing import import_archive
@@ -149,7 +150,7 @@ def _opened(path: Path) -> Iterator[IO[bytes]]:
 
 def _passphrase(options: Options, *, twice: bool) -> str | None:
     if options["stdin"]:
-        return sys.stdin.readline().rstrip("\n")
+        return line_of_stdin()
     if not options["passphrase"]:
         return None
     if not sys.stdin.isatty():

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import wraps
-from typing import Any, Concatenate, ParamSpec, cast
-from urllib.parse import urlsplit
+from typing import Any, Concatenate, Final, ParamSpec, cast
+from urllib.parse import unquote, urlsplit
 
 from django.contrib.auth.views import redirect_to_login
 from django.http import HttpRequest, HttpResponse
 from django.http.response import HttpResponseBase
 from django.shortcuts import resolve_url
+from django.urls import Resolver404, resolve
 from django.utils.cache import add_never_cache_headers, patch_vary_headers
 from django.utils.encoding import iri_to_uri
 from django.utils.http import MAX_URL_LENGTH, url_has_allowed_host_and_scheme, urlencode
@@ -26,6 +27,9 @@ from memory.services.actors import Actor, person
 P = ParamSpec("P")
 Page = Callable[Concatenate[HttpRequest, P], HttpResponseBase]
 PersonPage = Callable[Concatenate[HttpRequest, Actor, P], HttpResponseBase]
+
+TAKES: Final = "takes_methods"
+"""The attribute of a view of ours that holds the HTTP methods that it takes."""
 
 
 def person_page(*methods: str) -> Callable[[PersonPage[P]], Page[P]]:
@@ -46,6 +50,7 @@ def person_page(*methods: str) -> Callable[[PersonPage[P]], Page[P]]:
                 response = error_response(request, error)
             return _never_kept(response)
 
+        setattr(inner, TAKES, frozenset(methods))
         return cast("Page[P]", require_http_methods(list(methods))(inner))
 
     return decorate
@@ -64,9 +69,34 @@ def to_login(address: str) -> HttpResponse:
 
 
 def _way_back(address: str) -> str:
+    address = page_above(address)
     # Of a longer one the login would take no notice, and one that is longer still cannot be led to at all.
     found = (one for one in (address, address.partition("?")[0]) if len(iri_to_uri(one)) <= MAX_URL_LENGTH)
     return next(found, "/")
+
+
+def page_above(address: str) -> str:
+    """Give an address of this server as it is, and for one that takes forms only the nearest page above it.
+
+    Whoever is led there comes with GET, as after a login or with another language, and would see an empty refusal.
+    """
+    path = address.partition("?")[0]
+    if _takes_get(path) is not False:
+        return address
+    while len(path) > 1:
+        path = path[: path.rstrip("/").rfind("/") + 1]
+        if _takes_get(path):
+            return path
+    return "/"
+
+
+def _takes_get(path: str) -> bool | None:
+    """Tell whether an address shows a page; None where there is none, or none of ours."""
+    try:
+        methods: frozenset[str] | None = getattr(resolve(unquote(path)).func, TAKES, None)
+    except Resolver404:
+        return None
+    return None if methods is None else "GET" in methods
 
 
 def _to_login(request: HttpRequest) -> HttpResponse:
@@ -111,11 +141,11 @@ def safe_next(request: HttpRequest, default: str) -> str:
     """Give the address of this server that a form names as the next page, else the default.
 
     Only whole addresses, from the first slash: what is none would lead on from the address of the form, where no page
-    is.
+    is. In place of an address that takes forms only, as a page that refused one has, comes the page above it.
     """
     wanted: Any = request.POST.get("next", "")
     if wanted.startswith("/") and url_has_allowed_host_and_scheme(
         wanted, allowed_hosts={request.get_host()}, require_https=request.is_secure()
     ):
-        return str(wanted)
+        return page_above(str(wanted))
     return resolve_url(default)

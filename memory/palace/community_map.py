@@ -127,7 +127,7 @@ def _road(one: Bridge, names: dict[int, str], start: list[float], end: list[floa
         first=names[one.first],
         second=names[one.second],
         relations=one.count,
-        weight=f"{one.weight:.1f}",
+        weight=local(f"{one.weight:.1f}"),
         x1=_at(start[0]),
         y1=_at(start[1]),
         x2=_at(end[0]),

@@ -109,7 +109,7 @@ def _outline(below: Sequence[int], above: Sequence[int], top: int) -> str:
 
 
 def _line(share: float, top: int) -> Line:
-    return Line(f"{HEIGHT - HEIGHT * share:.0f}", f"{int(share * top):,}")
+    return Line(f"{HEIGHT - HEIGHT * share:.0f}", whole(int(share * top)))
 
 
 def _day(week: Week) -> str:

@@ -103,6 +103,23 @@ def restore_run(*, actor: Actor, run_id: UUID, after: UUID | None = None) -> Bro
     return found
 
 
+def restore_whole_run(*, actor: Actor, run_id: UUID) -> BroughtBack:
+    """Bring back all that a run of consolidation or a purge has archived, 500 after 500; raises as `restore_run`.
+
+    Args:
+        actor: who restores them.
+        run_id: of the run or purge.
+    """
+    total = BroughtBack(more=True)
+    while total.more:
+        found = restore_run(actor=actor, run_id=run_id, after=total.next)
+        total.restored += found.restored
+        total.relations += found.relations
+        total.refused += found.refused
+        total.more, total.next = found.more, found.next
+    return total
+
+
 def _believe_again(actor: Actor, moments: set[datetime], run_id: UUID) -> int:
     """Take back that relations were taken out of belief, unless something else holds in their place by now."""
     if not moments:

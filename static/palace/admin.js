@@ -1,5 +1,6 @@
 // The admin: the switch of the colours, the keys, and ticking all rows of a page at once. Everything else is plain pages.
 
+import { watchFailures } from "./failures.js";
 import { listenForKeys } from "./keys.js";
 import { switchThemes } from "./theme.js";
 
@@ -19,3 +20,4 @@ document.documentElement.classList.add("scripted");
 listenForKeys();
 switchThemes();
 tickAll();
+watchFailures();

@@ -34,6 +34,7 @@ async function look() {
     return;
   }
   if (answer.ok) replace(before, await answer.text());
+  else if (before.dataset.atWork) lookSoon(AT_WORK_MS * 4);
 }
 
 function replace(before, text) {
@@ -41,8 +42,9 @@ function replace(before, text) {
   made.innerHTML = text;
   const after = made.content.querySelector(PARTS);
   const wasAtWork = before.dataset.atWork;
-  if (wasAtWork && !after.dataset.atWork) {
-    // It has ended: the lists of the page, of which this is a part, have something new.
+  if (!after || (wasAtWork && !after.dataset.atWork)) {
+    // It has ended: the lists of the page, of which this is a part, have something new. Or the login has, without which
+    // there is no such part.
     window.location.reload();
     return;
   }

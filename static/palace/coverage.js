@@ -49,12 +49,13 @@ function shown() {
   return Number(report().dataset.version);
 }
 
-// A version of 0 says only that something may have changed; the server answers 204 where nothing has.
+// A version of 0 says only that something may have changed; the server answers 204 where nothing has. One that does not
+// answer says nothing; it is asked again with the next news, of which there is some whenever it is back.
 async function hasChanged() {
   const address = new URL(window.location.href);
   address.searchParams.set("known", report().dataset.version);
-  const answer = await fetch(address, { headers: { "HX-Request": "true" } });
-  return answer.status !== 204;
+  const answer = await fetch(address, { headers: { "HX-Request": "true" } }).catch(() => null);
+  return Boolean(answer?.ok) && answer.status !== 204;
 }
 
 // Whether something of the report has attention: the focus, the pointer, a selection, a table that was opened, or what
@@ -76,7 +77,9 @@ function announce() {
 }
 
 async function refresh() {
-  await window.htmx.ajax("GET", window.location.href, { target: "#coverage", swap: "outerHTML" });
-  news().hidden = true;
+  const old = report();
+  await window.htmx.ajax("GET", window.location.href, { target: "#coverage", swap: "outerHTML" }).catch(() => {});
+  // A server that is away leaves the old report; the link is the way to try again.
+  news().hidden = report() !== old;
   lookAgain();
 }

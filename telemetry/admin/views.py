@@ -26,7 +26,7 @@ FEW_BARS: Final = 5
 
 @staff_page("GET", "HEAD")
 def coverage(request: HttpRequest, actor: Actor) -> HttpResponse:
-    """Show the coverage report of the owner that is shown."""
+    """Show the coverage report of the owner that is shown; what leads to the palace is there for the own one only."""
     return report_page(request, actor, ADMIN)
 
 

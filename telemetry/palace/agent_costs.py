@@ -8,7 +8,7 @@ from uuid import UUID
 from django.utils.translation import ngettext
 
 from memory.services.actors import Actor
-from telemetry.palace.costs_view import money
+from telemetry.palace.costs_view import cost_words
 from telemetry.services.costs.report import UsageRequest, usage_report
 
 DAYS: Final = 30
@@ -27,5 +27,5 @@ def costs_of_agents(actor: Actor) -> dict[UUID, str]:
             "%(count)d calls of models in 30 days, %(cost)s",
             line.calls,
         )
-        found[UUID(line.key)] = words % {"count": line.calls, "cost": money(line.cost, report.currency)}
+        found[UUID(line.key)] = words % {"count": line.calls, "cost": cost_words(line, report.currency)}
     return found

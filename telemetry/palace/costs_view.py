@@ -142,7 +142,7 @@ def cost_rows(
             calls=whole(line.calls),
             failures=whole(line.failures),
             tokens=whole(line.input_tokens + line.output_tokens),
-            cost=_cost(line, currency),
+            cost=cost_words(line, currency),
         )
         for line in lines
     ]
@@ -190,7 +190,7 @@ def _budget(one: BudgetUse, names: Mapping[UUID, str]) -> BudgetRow:
     )
 
 
-def _cost(line: Sums, currency: str) -> str:
+def cost_words(line: Sums, currency: str) -> str:
     """Write what calls cost; those without a price are not free."""
     if line.unpriced_calls == line.calls:
         return _("no price")
@@ -217,5 +217,5 @@ def _bar(day: date, place: int, many: int, by_day: Mapping[str, Line], highest: 
         height=height,
         calls=whole(line.calls) if line else "0",
         tokens=whole(line.input_tokens + line.output_tokens) if line else "0",
-        cost=_cost(line, currency) if line else f"0 {currency}",
+        cost=cost_words(line, currency) if line else f"0 {currency}",
     )

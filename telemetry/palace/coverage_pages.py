@@ -15,7 +15,7 @@ from memory.palace.access import is_partial
 from memory.palace.dates import optional_moment
 from memory.palace.places import place_of, written_place
 from memory.palace.privacy_view import named
-from memory.services.actors import Actor
+from memory.services.actors import STAFF, Actor
 from memory.services.agents import list_agents
 from memory.services.clock import now
 from telemetry.palace.coverage_state import WINDOWS, CoverageState, state_of
@@ -51,6 +51,7 @@ def report_page(request: HttpRequest, actor: Actor, frame: Frame) -> HttpRespons
     context: dict[str, Any] = {
         **report_view(report, state, f"{frame.namespace}:requests"),
         "state": state,
+        "foreign": actor.kind == STAFF,
         "enabled": report.enabled,
         "test_mode": mode,
         "test_since": optional_moment(mode.since, current),
@@ -102,6 +103,7 @@ def requests_page(request: HttpRequest, actor: Actor, frame: Frame) -> HttpRespo
     agents = {agent.pk: named(agent) for agent in list_agents(actor=actor)}
     context = {
         "rows": requests_view(shown, agents=agents, current=now()),
+        "foreign": actor.kind == STAFF,
         "changed": changed,
         "further": after is not None and not changed,
         "addresses": {

@@ -15,9 +15,13 @@ from memory.palace.dates import day_words, moment, short_day
 from memory.palace.numbers import local, whole
 from memory.palace.privacy_view import NO_NAME
 from memory.services.legible import UNREADABLE
+from telemetry.coverage.hint import Said
 from telemetry.palace import chart
 from telemetry.palace.coverage_state import CoverageState
+from telemetry.services.coverage.analysis import BY_SPOKE
 from telemetry.services.coverage.parts import FURTHER, OTHERS, Bar, Cluster, CoverageReport, SpokeCoverage
+from telemetry.services.coverage.samples import OF_SPOKE
+from telemetry.services.coverage.samples import UNREADABLE as UNREADABLE_REQUESTS
 from telemetry.services.turns.events import ShownEvent
 
 NOTHING: Final = "–"
@@ -70,7 +74,7 @@ def report_view(report: CoverageReport, state: CoverageState, requests_page: str
     return {
         "report": report,
         "figures": _figures(report),
-        "hint": " ".join(_(said.text) % said.values for said in report.hint),
+        "hint": " ".join(_hinted(said) for said in report.hint),
         "next_spoke": _next_spoke(report),
         "window_words": _("%(first)s to %(last)s (UTC).")
         % {"first": _day(report.window[0]), "last": _day(report.window[1])},
@@ -155,9 +159,20 @@ def _next_spoke(report: CoverageReport) -> str:
     return said % {"label": gain.label, "count": whole(gain.covers), "left": left}
 
 
+def _hinted(said: Said) -> str:
+    return _(said.text) % {name: local(one) if isinstance(one, str) else one for name, one in said.values.items()}
+
+
 def _label(bar: Bar) -> str:
     # Only what is no cluster has no key: a request may read like our own words.
-    return bar.label if bar.key else str(GATHERED.get(bar.label, bar.label))
+    return _called(bar.key, bar.label) if bar.key else str(GATHERED.get(bar.label, bar.label))
+
+
+def _called(key: str, label: str) -> str:
+    """Say what a cluster is called: its request, or in the language of the page what the report says in its place."""
+    if key.startswith(f"{BY_SPOKE}-"):
+        return _(OF_SPOKE) % {"spoke": label.removeprefix(OF_SPOKE % {"spoke": ""})}
+    return _(label) if label == UNREADABLE_REQUESTS else label
 
 
 def _bar(bar: Bar, cluster: Cluster | None, address: str) -> BarView:
@@ -174,7 +189,7 @@ def _bar(bar: Bar, cluster: Cluster | None, address: str) -> BarView:
 
 def _group(cluster: Cluster, address: str) -> GroupView:
     return GroupView(
-        label=cluster.label,
+        label=_called(cluster.key, cluster.label),
         address=address,
         spokes=", ".join(cluster.matched_spokes),
         turns=whole(cluster.count),

@@ -42,6 +42,8 @@ REPLACED = ("htmx:afterRequest", "htmx:sendAbort")
 # complained of. A server that refuses, resets or is not there has names of its own (ERR_CONNECTION_…, ERR_EMPTY_…, a
 # status), and so has what a policy forbids.
 BROKEN_OFF = "Failed to load resource: net::ERR_FAILED"
+# What stands in for an answer while the database is away: a page, whatever was asked for.
+NO_DATABASE = "<!doctype html><html><body><main><h1>The database does not answer</h1></main></body></html>"
 # Longer than every delay after which a field sends what was typed.
 QUIET_S = 0.4
 

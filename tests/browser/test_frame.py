@@ -8,7 +8,7 @@ from typing import Any
 from uuid import UUID
 
 import pytest
-from playwright.sync_api import Page, expect
+from playwright.sync_api import BrowserContext, Page, expect
 
 from memory.models import Memory, PendingVector, owner_scope
 from memory.services.actors import Actor
@@ -16,7 +16,7 @@ from memory.services.drafts import Draft
 from memory.services.memories import get_memory
 from memory.services.remember import remember
 from memory.services.retirement import archive_memory
-from tests.browser.conftest import Watch
+from tests.browser.conftest import NO_DATABASE, Watch, log_in
 from tests.browser.looking import look
 
 
@@ -175,6 +175,20 @@ def test_a_draft_comes_back_until_it_is_saved_or_one_logs_out(palace: Page, watc
     assert palace.evaluate("Object.keys(localStorage).length") == 0
 
 
+def test_a_draft_is_shown_to_nobody_else(
+    palace: Page, context: BrowserContext, mallory: Actor, base_url: str, watch: Watch
+) -> None:
+    palace.goto("/remember/")
+    palace.get_by_label("What shall I remember?").fill("Half a secret")
+    watch.wait_until_quiet(palace)
+    # The login ends without anybody having logged out, and another one begins in the same browser.
+    log_in(context, mallory, base_url)
+    palace.goto("/remember/")
+    expect(palace.locator("form.remember")).to_be_visible()
+    expect(palace.locator("[data-draft-found]")).to_be_hidden()
+    expect(palace.get_by_label("What shall I remember?")).to_have_value("")
+
+
 def test_many_are_ticked_restored_and_archived_again(palace: Page, alice: Actor, watch: Watch) -> None:
     ids = [remember(actor=alice, draft=Draft(text=f"Note number {place}.")).memory_id for place in range(3)]
     for memory_id in ids:
@@ -203,6 +217,23 @@ def test_recent_memories_are_filtered_by_word_and_category(palace: Page, alice: 
     palace.get_by_label("Filter recent memories by a word").fill("green")
     expect(recent).to_contain_text("None of the newest 20 holds")
     assert watch.complaints == []
+
+
+@pytest.mark.parametrize("body", [NO_DATABASE, "<html><body>502 Bad Gateway</body></html>", "away", ""])
+def test_a_server_that_is_away_takes_no_part_of_a_page_away(palace: Page, alice: Actor, body: str) -> None:
+    remember(actor=alice, draft=Draft(text="I like green tea."))
+    palace.goto("/archive/")
+    recent, failure = palace.locator("#recent-list"), palace.locator("#failure")
+    word = palace.get_by_label("Filter recent memories by a word")
+    away = re.compile("/recent/")
+    palace.route(away, lambda asked: asked.fulfill(status=503, content_type="text/html", body=body))
+    word.fill("green")
+    expect(failure).to_be_visible()
+    expect(recent).to_contain_text("I like green tea.")
+    palace.unroute(away)
+    word.fill("black")
+    expect(recent).to_contain_text("None of the newest 20 holds “black”.")
+    expect(failure).to_be_hidden()
 
 
 @pytest.mark.parametrize("width", [320, 800, 1100, 1920])

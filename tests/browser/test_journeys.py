@@ -15,11 +15,14 @@ from memory.crypto.signing import signer
 from memory.models import AuditEvent, User, owner_scope
 from memory.services import reinforcement
 from memory.services.actors import Actor
+from memory.services.drafts import Draft
 from memory.services.memories import accesses, get_memory
+from memory.services.purge.partial_requests import PartialRequest, begin_partial
 from memory.services.purge.receipts import verify_receipt
 from memory.services.purge.runner import run_due
+from memory.services.remember import remember
 from memory.services.retirement import restore_memory
-from tests.browser.conftest import Watch
+from tests.browser.conftest import NO_DATABASE, Watch
 from tests.conftest import PASSWORD
 
 
@@ -285,6 +288,22 @@ def test_everything_is_erased_and_the_receipt_appears(
     assert verify_receipt(json.loads(Path(downloading.value.path()).read_text()), signer().public_key)
     assert not User.objects.filter(username="alice").exists()
     assert watch.complaints == []
+
+
+@pytest.mark.django_db(transaction=True, databases=["default", "schema"])
+def test_a_purge_is_followed_on_after_the_server_was_away(palace: Page, alice: Actor) -> None:
+    remember(actor=alice, draft=Draft(text="I like green tea.", source="letters"))
+    made = begin_partial(actor=alice, request=PartialRequest(source="letters"))
+    palace.goto(f"/purges/{made.purge.pk}/{made.token}/")
+    expect(palace.get_by_role("progressbar")).to_be_visible()
+    away = re.compile("/purges/")
+    palace.route(away, lambda asked: asked.fulfill(status=503, content_type="text/html", body=NO_DATABASE))
+    expect(palace.locator("#failure")).to_be_visible()
+    expect(palace.get_by_role("progressbar")).to_be_visible()
+    palace.unroute(away)
+    run_due()
+    expect(palace.get_by_role("heading", name="What stays")).to_be_visible()
+    expect(palace.locator("#failure")).to_be_hidden()
 
 
 def test_the_recent_list_filters_while_typing(palace: Page, furnished: dict[str, str], watch: Watch) -> None:

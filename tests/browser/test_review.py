@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from datetime import date
 from typing import Any
 from uuid import UUID
 
@@ -196,6 +197,19 @@ def test_without_scripts(plain_palace: Page, alice: Actor) -> None:
     plain_palace.get_by_role("button", name="Approve the chosen").click()
     plain_palace.get_by_role("button", name="Approve them").click()
     assert states(alice) == ["snoozed", "approved", "approved"]
+
+
+def test_enter_in_the_field_of_the_date_puts_off_until_then(plain_palace: Page, alice: Actor) -> None:
+    doubts(alice)
+    plain_palace.goto("/review/")
+    plain_palace.locator(".review-snooze summary").click()
+    plain_palace.get_by_label("Until a date").fill("2199-01-01")
+    plain_palace.get_by_label("Until a date").press("Enter")
+    expect(plain_palace.locator(".review-progress")).to_contain_text("1 of 2")
+    with owner_scope(alice.owner_id):
+        until = ReviewItem.objects.get(state="snoozed").snoozed_until
+    assert until is not None
+    assert until.date() == date(2199, 1, 1)
 
 
 @pytest.mark.usefixtures("furnished")

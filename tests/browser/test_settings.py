@@ -100,6 +100,16 @@ def test_settings_work_without_scripts(plain_palace: Page, alice: Actor) -> None
     assert get_settings(actor=alice)["values"]["recall_limit"] == 5
 
 
+def test_enter_in_a_setting_saves_and_resets_no_other(plain_palace: Page, alice: Actor) -> None:
+    change_settings(actor=alice, changes={"auto_recall": False})
+    plain_palace.goto("/settings/")
+    plain_palace.get_by_label("Recall limit").fill("7")
+    plain_palace.get_by_label("Recall limit").press("Enter")
+    expect(plain_palace.get_by_text("Saved. It holds from the next request on.")).to_be_visible()
+    values = get_settings(actor=alice)["values"]
+    assert (values["recall_limit"], values["auto_recall"]) == (7, False)
+
+
 def test_an_agent_is_made_and_its_key_is_shown_once(palace: Page, base_url: str, watch: Watch) -> None:
     palace.goto("/agents/")
     palace.get_by_label("Name", exact=True).first.fill("Scribe")

@@ -19,7 +19,7 @@ from memory.services.remember import remember
 from telemetry.services.costs import spending
 from telemetry.services.costs.budgets import BudgetDraft, list_budgets, set_budget
 from telemetry.services.turns import test_mode as modes
-from tests.browser.conftest import Watch
+from tests.browser.conftest import NO_DATABASE, Watch
 from tests.integration.telemetry.recalls import observe
 from tests.integration.telemetry.telling import tell, tell_a_week
 from tests.integration.telemetry.test_usage import call_for
@@ -117,6 +117,44 @@ def test_the_admin_is_kept_up_to_date_too(palace: Page, alice: Actor, watch: Wat
     tell(alice, "Translate this letter", matched_spoke="fallback")
     expect(palace.get_by_role("table", name="Requests that no spoke fitted")).to_contain_text("Translate this letter")
     assert watch.complaints == []
+
+
+def test_a_server_without_its_database_takes_no_report_away(palace: Page, alice: Actor) -> None:
+    tell(alice, "Translate this letter", matched_spoke="fallback")
+    palace.goto("/telemetry/coverage/")
+    palace.locator("html[data-live=open]").wait_for()
+    report = palace.locator("#coverage")
+    away = re.compile("/telemetry/coverage/")
+    palace.route(away, lambda asked: asked.fulfill(status=503, content_type="text/html", body=NO_DATABASE))
+    with palace.expect_response(lambda answer: answer.status == 503):
+        tell(alice, "Water the plants", matched_spoke="fallback")
+    expect(report).to_contain_text("Translate this letter")
+    palace.unroute(away)
+    tell(alice, "Feed the cat", matched_spoke="fallback")
+    expect(report).to_contain_text("Feed the cat")
+    expect(report).to_contain_text("Water the plants")
+
+
+def test_a_report_that_could_not_be_fetched_is_still_news(palace: Page, alice: Actor) -> None:
+    tell(alice, "Translate this letter", matched_spoke="fallback")
+    palace.goto("/telemetry/coverage/")
+    palace.locator("html[data-live=open]").wait_for()
+    news = palace.get_by_role("status").get_by_role("link", name="New turns have come in")
+    # Whether there is news is answered; the report itself is not.
+    report = re.compile(r"/telemetry/coverage/(?!.*known=)")
+    palace.route(report, lambda asked: asked.fulfill(status=503, content_type="text/html", body=NO_DATABASE))
+    tell(alice, "Water the plants", matched_spoke="fallback")
+    expect(news).to_be_visible()
+    palace.unroute(report)
+    palace.route(report, lambda asked: asked.abort())
+    with palace.expect_event("requestfailed"):
+        news.click()
+    palace.wait_for_timeout(200)
+    expect(news).to_be_visible()
+    palace.unroute(report)
+    news.click()
+    expect(palace.locator("#coverage")).to_contain_text("Water the plants")
+    expect(news).to_be_hidden()
 
 
 def test_what_is_being_read_does_not_move(palace: Page, alice: Actor, watch: Watch) -> None:

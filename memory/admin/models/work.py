@@ -29,7 +29,7 @@ from memory.models import (
     ReviewState,
 )
 from memory.palace import consolidation_words as words
-from memory.services.bringing_back import restore_run
+from memory.services.bringing_back import restore_whole_run
 from memory.services.review_decisions import approve, reject, undo
 
 WORK = _("Work")
@@ -57,7 +57,7 @@ class ConsolidationRunAdmin(RowsAdmin):
         RowAction(
             "restore",
             _("Bring back what it archived"),
-            lambda actor, one: restore_run(actor=actor, run_id=one),
+            lambda actor, one: restore_whole_run(actor=actor, run_id=one),
             fits=lambda row: row.finished_at is not None,
         ),
     )

@@ -24,6 +24,7 @@ from memory.services.actors import Actor
 from memory.services.storage import Stored, largest_of_storage, page_of_storage, storage_of
 
 MOST_PAGES: Final = 100_000
+LONGEST_NUMBER: Final = 9
 LARGEST: Final = 5
 
 
@@ -57,7 +58,8 @@ def own(request: HttpRequest, actor: Actor) -> HttpResponse:
 def storage(request: HttpRequest, actor: Actor) -> HttpResponse:
     """Show how many rows each owner has, and about how many bytes."""
     require_chooser(request)
-    number = min(MOST_PAGES, max(1, int(written) if (written := request.GET.get("page", "1")).isdecimal() else 1))
+    written = request.GET.get("page", "")[:LONGEST_NUMBER]
+    number = min(MOST_PAGES, max(1, int(written) if written.isdecimal() else 1))
     rows, more = page_of_storage(page=number)
     context = {
         "lines": [_line(row) for row in rows],

@@ -15,7 +15,7 @@ from memory.management.answers import answer, errors_for_operators
 from memory.management.archive_actions import ARCHIVE_ACTIONS, add_archive_actions
 from memory.management.owners import acting_for
 from memory.services.actors import Actor
-from memory.services.bringing_back import BroughtBack, restore_run
+from memory.services.bringing_back import restore_whole_run
 from memory.services.forgetting import MOST_DAYS, Purged, PurgeRequest, purge
 
 FLOOR: Final = 0.2
@@ -78,13 +78,7 @@ class Command(BaseCommand):
         answer(self.stdout.write, asdict(found), as_json=options["json"], lines=_described(found))
 
     def _restore(self, actor: Actor, options: dict[str, Any]) -> None:
-        total = BroughtBack(more=True)
-        while total.more:
-            found = restore_run(actor=actor, run_id=options["id"], after=total.next)
-            total.restored += found.restored
-            total.relations += found.relations
-            total.refused += found.refused
-            total.more, total.next = found.more, found.next
+        total = restore_whole_run(actor=actor, run_id=options["id"])
         lines = [f"{total.restored} memories and {total.relations} relations are back."]
         if total.refused:
             lines.append(f"{len(total.refused)} stay in the archive: others say the same by now.")

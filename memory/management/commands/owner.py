@@ -3,19 +3,20 @@
 from __future__ import annotations
 
 import secrets
-import sys
 from argparse import ArgumentParser
 from dataclasses import asdict
 from typing import Any, Final
 
 from django.core.management.base import BaseCommand
 
+from memory.errors import InvalidInput
 from memory.management.answers import answer, errors_for_operators
+from memory.management.stdin import line_of_stdin
 from memory.services.accounts import create_owner
 from memory.services.logins import StaffLevel, list_logins, login_name, set_password
+from memory.services.reauthentication import LONGEST_PASSWORD
 
 PASSWORD_BYTES: Final = 12
-LONGEST_PASSWORD: Final = 1_000
 
 
 class Command(BaseCommand):
@@ -81,5 +82,10 @@ class Command(BaseCommand):
 
 def _password(*, from_stdin: bool) -> tuple[str, bool]:
     if from_stdin:
-        return sys.stdin.readline(LONGEST_PASSWORD).rstrip("\n"), False
+        typed = line_of_stdin()
+        if len(typed) > LONGEST_PASSWORD:
+            raise InvalidInput(
+                f"A password has at most {LONGEST_PASSWORD:,} characters. Nothing was changed.", code="account.invalid"
+            )
+        return typed, False
     return secrets.token_urlsafe(PASSWORD_BYTES), True

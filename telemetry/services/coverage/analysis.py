@@ -15,7 +15,8 @@ from telemetry.services.coverage.request_vectors import Reach
 from telemetry.services.coverage.rows import StoredVectors, Window, load_turns, load_vectors
 
 _BY_REQUEST: Final = "r"
-_BY_SPOKE: Final = "s"
+BY_SPOKE: Final = "s"
+"""Begins the key of a cluster whose turns only share the spoke."""
 _BITS: Final = 64
 
 
@@ -46,7 +47,7 @@ class Analysis:
         anchor = int(self.groups.anchors[cluster_place])
         if self.groups.by_vector[cluster_place]:
             return f"{_BY_REQUEST}-{anchor % 2**_BITS:016x}"
-        return f"{_BY_SPOKE}-{self.turns.spoke_names[anchor].id.hex}"
+        return f"{BY_SPOKE}-{self.turns.spoke_names[anchor].id.hex}"
 
     def place(self, key: str) -> int:
         """Find the cluster of a name: the one that holds the request of this name now.
@@ -59,7 +60,7 @@ class Analysis:
             found = self._of_request(int(name, 16)) if sort == _BY_REQUEST else self._of_spoke(UUID(hex=name))
         except ValueError:
             found = None
-        if found is None or sort not in (_BY_REQUEST, _BY_SPOKE):
+        if found is None or sort not in (_BY_REQUEST, BY_SPOKE):
             raise NotFound(
                 "There is no such cluster in this window any more: turns have come or gone, or requests were compared "
                 "meanwhile. Load the report again.",

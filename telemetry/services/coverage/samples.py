@@ -8,6 +8,7 @@ from typing import Final
 from uuid import UUID
 
 import numpy as np
+from django.utils.translation import gettext_noop
 
 from memory.privacy.masking import masked
 from memory.privacy.pii import PiiTier
@@ -20,7 +21,8 @@ from telemetry.services.coverage.rows import uuid_of
 SAMPLES: Final = 5
 SAMPLE_LENGTH: Final = 200
 LABEL_LENGTH: Final = 60
-UNREADABLE: Final = "Requests that cannot be read"
+UNREADABLE: Final = gettext_noop("Requests that cannot be read")
+OF_SPOKE: Final = gettext_noop("Requests handed to %(spoke)s")
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,7 +88,7 @@ def _texts(analysis: Analysis, cluster: int, chosen: _Chosen, opened: dict[UUID,
     if analysis.groups.by_vector[cluster]:
         label = _shortened(opened.get(chosen.label) or next(iter(newest), UNREADABLE))
     else:
-        label = f"Requests handed to {analysis.turns.spoke_names[int(analysis.groups.anchors[cluster])].name}"
+        label = OF_SPOKE % {"spoke": analysis.turns.spoke_names[int(analysis.groups.anchors[cluster])].name}
     return Texts(label, longest, tuple(newest))
 
 

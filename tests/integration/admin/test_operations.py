@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from http import HTTPStatus
 from typing import Any
 
 import pytest
@@ -259,6 +260,7 @@ def test_storage_is_counted_by_owner(staff: Client, boss: Actor, alice: Actor) -
     assert str(alice.owner_id) in html
     assert re.search(r">alice</bdi>.*?<td class=\"number\">1</td>", html, re.DOTALL)
     assert "There are no more owners." in staff.get(reverse("loci-admin:storage"), {"page": "99"}).content.decode()
+    assert staff.get(reverse("loci-admin:storage"), {"page": "9" * 5_000}).status_code == HTTPStatus.OK
 
 
 def test_the_front_page_shows_who_stores_the_most(

@@ -196,8 +196,9 @@ class TestOwner:
         assert opens("alice", made["password"])
         assert not opens("alice", "correct horse battery")
 
-    def test_a_password_from_standard_input(self, alice: Actor, monkeypatch: pytest.MonkeyPatch) -> None:
-        monkeypatch.setattr("sys.stdin", io.StringIO("a rather long sentence\n"))
+    @pytest.mark.parametrize("end", ["\n", "\r\n", ""], ids=["pipe", "pipe-of-windows", "printf"])
+    def test_a_password_from_standard_input(self, alice: Actor, monkeypatch: pytest.MonkeyPatch, end: str) -> None:
+        monkeypatch.setattr("sys.stdin", io.StringIO(f"a rather long sentence{end}", newline="\n"))
         answer = answered("owner", "password", "alice", "--stdin")
         assert "password" not in answer
         assert opens("alice", "a rather long sentence")
@@ -206,6 +207,14 @@ class TestOwner:
         self, alice: Actor, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         monkeypatch.setattr("sys.stdin", io.StringIO("12345\n"))
+        with pytest.raises(CommandError, match=r"account\.invalid"):
+            typed("owner", "password", "alice", "--stdin")
+        assert opens("alice", "correct horse battery")
+
+    def test_a_password_that_is_too_long_to_log_in_with_is_refused_and_not_cut(
+        self, alice: Actor, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        monkeypatch.setattr("sys.stdin", io.StringIO("a rather long sentence " * 200 + "\n"))
         with pytest.raises(CommandError, match=r"account\.invalid"):
             typed("owner", "password", "alice", "--stdin")
         assert opens("alice", "correct horse battery")

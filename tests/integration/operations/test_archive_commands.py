@@ -113,7 +113,8 @@ def test_a_snapshot_with_a_passphrase(
     typed("snapshot", file, "--owner", "alice", "--stdin", stdin=said, monkeypatch=monkeypatch)
     with pytest.raises(CommandError, match="passphrase.required"):
         typed("snapshot-restore", file, "--owner", "bob")
-    typed("snapshot-restore", file, "--owner", "bob", "--stdin", stdin=said, monkeypatch=monkeypatch)
+    of_windows = f"{WORDS}\r\n"
+    typed("snapshot-restore", file, "--owner", "bob", "--stdin", stdin=of_windows, monkeypatch=monkeypatch)
     assert texts(two[1]) == {"Al drinks tea."}
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
+from urllib.parse import parse_qs, urlsplit
 from uuid import UUID, uuid4
 
 import pytest
@@ -53,6 +54,29 @@ def test_without_a_login_nothing_is_shown(db: None, path: str) -> None:
 def test_a_part_asked_for_without_a_login_leads_to_the_login_page(db: None) -> None:
     answer = Client().get("/?q=a", headers=HTMX)
     assert answer["HX-Redirect"] == "/login/?next=%2F%3Fq%3Da"
+
+
+@pytest.mark.parametrize(
+    ("path", "page"),
+    [
+        ("/settings/change/", "/settings/"),
+        ("/memories/{}/forget/", "/memories/{}/"),
+        ("/memories/{}/links/{}/remove/", "/memories/{}/"),
+        ("/agents/{}/rename/?from=list", "/agents/{}/"),
+        ("/consolidation/settings/decay/", "/consolidation/"),
+        ("/profiles/default/keep/", "/"),
+        ("/admin/owners/own/", "/admin/owners/"),
+        ("/remember/?x=1", "/remember/?x=1"),
+    ],
+)
+def test_where_only_forms_go_nobody_is_led_back_to(palace: Client, path: str, page: str) -> None:
+    path, page = (one.replace("{}", str(UUID(int=7))) for one in (path, page))
+    login = Client().post(path)
+    assert (login.status_code, parse_qs(urlsplit(login["Location"]).query)["next"]) == (302, [page])
+    part = Client().get("/news/", headers={**HTMX, "HX-Current-URL": f"http://testserver{path}"})
+    assert parse_qs(urlsplit(part["HX-Redirect"]).query)["next"] == [page]
+    chosen = palace.post("/language/", {"language": "de", "next": path})
+    assert (chosen.status_code, chosen["Location"]) == (302, page)
 
 
 @pytest.mark.parametrize("path", OF_A_MEMORY)

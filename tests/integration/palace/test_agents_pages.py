@@ -8,7 +8,7 @@ from typing import Any
 from uuid import UUID
 
 import pytest
-from django.test import Client
+from django.test import Client, override_settings
 from django.urls import reverse
 from pytest_django import DjangoAssertNumQueries
 
@@ -35,6 +35,7 @@ from memory.services.questions import RecallRequest
 from memory.services.recall import recall
 from memory.services.remember import remember
 from tests.integration.palace.conftest import client_of
+from tests.integration.telemetry.providers import PRICES
 from tests.integration.telemetry.test_usage import call_for
 
 pytestmark = pytest.mark.django_db
@@ -238,7 +239,12 @@ def test_what_models_cost_an_agent_stands_on_its_page(alice: Actor, make_agent: 
     for _ in range(3):
         model_called(call_for(agent, at=now()))
     html = html_of(client_of(alice), "agents")
-    assert "3 calls of models in 30 days" in html
+    # Nobody has set a price, which does not make them free.
+    assert "3 calls of models in 30 days, no price" in html
+    with override_settings(MODEL_PRICES=PRICES):
+        model_called(call_for(agent, at=now(), input_tokens=10_000_000))
+        html = html_of(client_of(alice), "agents")
+    assert "4 calls of models in 30 days, 1.50 USD, and 3 without a price" in html
 
 
 def test_nobody_reaches_the_agents_of_another_owner(alice: Actor, mallory: Actor) -> None:

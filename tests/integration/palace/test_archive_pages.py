@@ -11,12 +11,13 @@ import pytest
 from django.db import connection
 from django.test import Client
 from django.test.utils import CaptureQueriesContext
+from django.utils import translation
 from pytest_django.fixtures import DjangoAssertNumQueries
 
 from memory.models import Memory, Status, owner_scope
 from memory.palace.growth_view import growth_view
 from memory.services.actors import Actor
-from memory.services.growth import Week, growth
+from memory.services.growth import TIERS, Week, growth
 from memory.services.memories import get_memory
 from memory.services.retirement import archive_memory
 
@@ -177,3 +178,11 @@ def test_areas_lie_on_one_another() -> None:
     assert lower.outline == "0.0,160.0 1000.0,120.0 1000.0,200.0 0.0,200.0"
     assert upper.outline == "0.0,120.0 1000.0,0.0 1000.0,120.0 0.0,160.0"
     assert [(line.top, line.number) for line in view.lines] == [("200", "0"), ("100", "5"), ("0", "10")]
+
+
+def test_the_scale_of_the_picture_is_in_the_language_of_the_page() -> None:
+    week = Week(datetime(2026, 10, 5, tzinfo=UTC).date(), {**dict.fromkeys(TIERS, 0), "semantic": 2_000}, 2_000)
+    with translation.override("de"):
+        view = growth_view([week])
+    assert view is not None
+    assert [line.number for line in view.lines] == ["0", "1.000", "2.000"]

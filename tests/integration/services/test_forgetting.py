@@ -10,9 +10,10 @@ from uuid import UUID
 import pytest
 from django.db import connection
 
+from memory.admin.models.work import ConsolidationRunAdmin
 from memory.errors import InvalidInput, LociError, NotFound, PermissionRefused
 from memory.models import AuditEvent, Memory, MemoryLabel, MemorySource, MemoryVersion, Status, owner_scope
-from memory.services import clock
+from memory.services import bringing_back, clock
 from memory.services.actors import Actor
 from memory.services.bringing_back import restore_memories, restore_run
 from memory.services.changes import change_memory
@@ -325,6 +326,16 @@ class TestBringingBack:
         assert texts(alice) == {"The ferry was late.", "Takes the ferry."}
         assert len(recall(actor=alice, request=RecallRequest(query="ferry")).hits) == 2
         assert restore_run(actor=alice, run_id=purged.id).restored == 0
+
+    def test_all_of_it_from_the_admin(self, alice: Actor, monkeypatch: pytest.MonkeyPatch) -> None:
+        monkeypatch.setattr(bringing_back, "MOST_AT_ONCE", 2)
+        for number in range(5):
+            stored(alice, f"Number {number}.", source="user:al")
+        purged = forget_by_provenance(actor=alice, prefix="user:al")
+        assert texts(alice) == set()
+        (action,) = ConsolidationRunAdmin.row_actions
+        action.run(alice, purged.id)
+        assert texts(alice) == {f"Number {number}." for number in range(5)}
 
     def test_history_goes_with_its_source_and_comes_back_as_history(self, alice: Actor, time: SetClock) -> None:
         said = turn(alice, "I moved to Porto.", source="user:al/chat")

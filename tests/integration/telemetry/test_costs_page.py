@@ -70,6 +70,14 @@ class TestWhatItSays:
         assert "Language model 1.50 USD 1 0" in said
         assert "By day" in said
 
+    def test_the_bars_of_the_days_are_drawn_in_every_language(self, alice: Actor, palace: Client) -> None:
+        with override_settings(MODEL_PRICES=PRICES):
+            model_called(call_for(alice, at=now(), input_tokens=10_000_000))
+            page = palace.get(PAGE, headers={"Accept-Language": "de"}).content.decode()
+        assert '<html lang="de"' in page
+        bars = re.findall(r'<rect class="whole" x="[^"]+" y="([^"]+)" width="[^"]+" height="([^"]+)"><title>', page)
+        assert bars == [("16.0", "84.0")]
+
     def test_what_has_no_price_is_not_shown_as_free(self, alice: Actor, palace: Client) -> None:
         model_called(call_for(alice, at=now(), model="unknown"))
         said = look(palace)

@@ -17,6 +17,7 @@ from django.test.utils import CaptureQueriesContext
 from memory.models import AuditEvent, owner_scope
 from memory.services.actors import Actor
 from telemetry.models import TurnEvent
+from telemetry.palace import coverage_view
 from telemetry.services.turns import test_mode as modes
 from telemetry.services.turns.drafts import TurnDraft
 from telemetry.services.turns.recording import record_events
@@ -352,6 +353,23 @@ def test_without_an_embedder_it_goes_by_spokes_and_says_why(palace: Client, alic
     assert "Requests cannot be read for meaning now" in page
 
 
+def test_groups_by_spoke_are_named_in_the_language_of_the_page(
+    palace: Client, alice: Actor, settings: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    settings.EMBEDDING_PROVIDER = "none"
+    tell_a_week(alice)
+    german = {"Requests handed to %(spoke)s": "Anfragen an %(spoke)s"}
+    monkeypatch.setattr(coverage_view, "_", lambda text: german.get(text, text))
+    page = html(palace.get(PAGE))
+    assert page.count("Anfragen an fallback") >= 3
+    assert "Requests handed to" not in page
+
+
+def test_shares_in_the_hint_are_written_as_on_the_page(palace: Client, alice: Actor) -> None:
+    record_events(actor=alice, events=[TurnDraft(request="Translate this letter") for _ in range(60)])
+    assert "(L0): Nur 0,0" in html(palace.get(PAGE, headers={"Accept-Language": "de"}))
+
+
 def test_it_says_how_many_requests_are_still_to_be_read(palace: Client, alice: Actor) -> None:
     turns = [TurnDraft(request=f"Question number {number}", matched_spoke="fallback") for number in range(70)]
     record_events(actor=alice, events=turns)
@@ -422,6 +440,20 @@ class TestAdmin:
     def test_test_mode_is_said_there_too(self, boss: Actor) -> None:
         set_test_mode(actor=boss, enabled=True)
         assert "Test mode is on." in html(client_of(boss).get(self.PAGE))
+
+    def test_of_another_owner_nothing_leads_to_the_own_one(self, alice: Actor, boss: Actor) -> None:
+        set_test_mode(actor=alice, enabled=True)
+        tell(alice, "A question of Alice", matched_spoke="fallback")
+        tell(boss, "A question of the boss", matched_spoke="fallback")
+        staff, own = client_of(boss), ("format=csv", "/telemetry/test-mode/", "palace/coverage")
+        assert all(one in html(staff.get(self.PAGE)) for one in own)
+        staff.post("/admin/owners/", {"chosen": str(alice.owner_id)})
+        answer = staff.get(self.PAGE)
+        assert "A question of Alice" in html(answer)
+        for address in (self.PAGE, links(answer)[0], "/admin/"):
+            page = html(staff.get(address))
+            assert "Test mode is on." in page
+            assert not [one for one in own if one in page], address
 
     def test_others_get_nothing(self, alice: Actor, boss: Actor) -> None:
         tell(boss, "A question of the boss", matched_spoke="fallback")
