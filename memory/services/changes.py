@@ -231,7 +231,7 @@ def save_unique(row: Memory) -> None:
 
 
 def add_to_indexes(row: Memory, ready: Ready, embedded: Embedded | None, moment: datetime) -> None:
-    """Put a live row into postings, times and vectors, or queue its vector; call for what is due and tell open pages."""
+    """Put a live row into postings, times and vectors, or queue its vector, call for what is due and tell pages."""
     memories_changed()
     # In the order of `insert_rows`, so that no two writers wait for each other.
     insert_postings([(row, ready.terms, ready.length)])
