@@ -12,10 +12,10 @@ from django.db.models import F, Max, Min
 
 from memory.errors import EmbedderUnavailable, KeysUnavailable
 from memory.models import Memory, PendingVector, Status, owner_scope
-from memory.services.embedding import embedded_by
+from memory.services.embedding import embedded_in_parts
 from memory.services.hidden_places import redacted_text, spoken
 from memory.services.spaces.in_use import spaces_in_use
-from memory.services.writing import add_vectors
+from memory.services.writing import Embedded, add_vectors
 
 logger = logging.getLogger(__name__)
 
@@ -44,27 +44,18 @@ def backfill_vectors(*, owner_id: UUID, at: datetime) -> tuple[int, datetime | N
         if not waiting:
             break
         try:
-            active = spaces_in_use().active
-            embedded = embedded_by(active, texts, owner_id=owner_id) if rows else None
+            for places, embedded in embedded_in_parts(spaces_in_use().active, texts, owner_id=owner_id):
+                made += _store(owner_id, [rows[place] for place in places], embedded, at)
         except EmbedderUnavailable:
             return made, _postpone(owner_id, waiting, at)
         with owner_scope(owner_id):
-            if embedded is not None:
-                # Rows archived or changed while the model worked keep their own later entry or need none, and those
-                # that were looked at for personal data meanwhile have got a vector without it.
-                kept = unchanged(rows)
-                add_vectors([rows[p] for p in kept], embedded.chosen(kept))
-                made += len(kept)
             PendingVector.objects.filter(pk__in=list(entries), next_at__lte=at).delete()
     with owner_scope(owner_id):
         return made, PendingVector.objects.aggregate(first=Min("next_at"))["first"]
 
 
 def _opened(memory_ids: Sequence[UUID], at: datetime) -> tuple[list[Memory], list[str]]:
-    """Give those of some memories that are live and open, and what of them is embedded.
-
-    Those that do not open must not keep the others from it: they wait as long as anything waits.
-    """
+    """Give those of some memories that are live and open, and what of them is embedded; the others wait."""
     rows, texts, damaged = list[Memory](), list[str](), list[UUID]()
     for row in Memory.objects.filter(pk__in=memory_ids, status=Status.LIVE):
         try:
@@ -74,8 +65,26 @@ def _opened(memory_ids: Sequence[UUID], at: datetime) -> tuple[list[Memory], lis
             damaged.append(row.pk)
     if damaged:
         logger.error("%s texts do not open and got no vectors", len(damaged))
-        PendingVector.objects.filter(memory_id__in=damaged).update(next_at=at + LONGEST_DELAY)
+        _let_wait(damaged, at)
     return rows, texts
+
+
+def _store(owner_id: UUID, rows: Sequence[Memory], embedded: Embedded | None, at: datetime) -> int:
+    """Store the vectors of rows, or let those that the embedder refuses wait; gives how many were stored."""
+    with owner_scope(owner_id):
+        if embedded is None:
+            _let_wait([row.pk for row in rows], at)
+            return 0
+        # Rows archived or changed while the model worked keep their own later entry or need none, and those that were
+        # looked at for personal data meanwhile have got a vector without it.
+        kept = unchanged(rows)
+        add_vectors([rows[place] for place in kept], embedded.chosen(kept))
+        return len(kept)
+
+
+def _let_wait(memory_ids: Sequence[UUID], at: datetime) -> None:
+    """Let memories wait for their vectors as long as anything waits, so that they keep no others from theirs."""
+    PendingVector.objects.filter(memory_id__in=memory_ids).update(next_at=at + LONGEST_DELAY)
 
 
 def spoken_text(row: Memory) -> str:
