@@ -192,13 +192,14 @@ def accesses(*, actor: Actor, memory_ids: Sequence[UUID]) -> dict[UUID, tuple[in
 
 
 @reads("history", of="memory_id", memories=the_memory)
-def history(*, actor: Actor, memory_id: UUID) -> list[MemoryVersion]:
-    """Give the earlier versions of a memory, newest first; raises NotFound as `get_memory`."""
+def history(*, actor: Actor, memory_id: UUID, size: int = 100) -> list[MemoryVersion]:
+    """Give the newest of the earlier versions of a memory, newest first; raises NotFound as `get_memory`."""
     require_memory()
     actor.require(Permission.READ)
     with owner_scope(actor.owner_id):
         visible_memory(actor, memory_id)
-        return list(_readable(actor, MemoryVersion.objects.filter(memory_id=memory_id)).order_by("-number"))
+        rows = _readable(actor, MemoryVersion.objects.filter(memory_id=memory_id))
+        return list(rows.order_by("-number")[:size])
 
 
 @reads("sources", of="memory_id", memories=the_memory)

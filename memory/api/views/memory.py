@@ -179,7 +179,7 @@ class HistoryView(LociView):
     }
 
     def get(self, request: Request, memory_id: str) -> Response:
-        """Give what a memory said before, newest first."""
+        """Give what a memory said before, newest first, at most a hundred versions."""
         rows = history(actor=self.actor, memory_id=path_id(memory_id))
         return Response({"items": VersionSerializer(rows, many=True).data})
 

@@ -11,7 +11,17 @@ import pytest
 from django.db import connection
 
 from memory.errors import Conflict, InvalidInput, NotFound, PermissionRefused
-from memory.models import AuditEvent, DueWork, LexPosting, LexStats, Memory, MemorySource, MemoryVector, owner_scope
+from memory.models import (
+    AuditEvent,
+    DueWork,
+    LexPosting,
+    LexStats,
+    Memory,
+    MemorySource,
+    MemoryVector,
+    MemoryVersion,
+    owner_scope,
+)
 from memory.services import clock
 from memory.services.actors import Actor
 from memory.services.changes import change_memory
@@ -24,6 +34,7 @@ from memory.services.remember import remember
 from memory.services.retirement import archive_memory, delete_memory, restore_memory
 from memory.services.settings import change_settings
 from memory.services.turns import TurnDraft, ingest_turns
+from memory.services.versions import restore_version
 from memory.text.tokens import ANALYZER_VERSION
 
 NOW = datetime(2026, 11, 30, 12, tzinfo=UTC)
@@ -256,6 +267,21 @@ def test_expired_memories_are_not_found_and_then_archived(alice: Actor, time: Se
     assert run_due_work()["expire"] == 0
 
 
+def test_of_a_long_history_the_newest_versions_are_given(alice: Actor) -> None:
+    memory_id = remember(actor=alice, draft=Draft(text="Tea.")).memory_id
+    with owner_scope(alice.owner_id):
+        MemoryVersion.objects.bulk_create(
+            [
+                MemoryVersion(
+                    memory_id=memory_id, number=number, text=f"Tea {number}.", changes={}, actor="person",
+                    scope=alice.owner_id, reason="changed", created_at=NOW,
+                )
+                for number in range(1, 121)
+            ]
+        )  # fmt: skip
+    assert [row.number for row in history(actor=alice, memory_id=memory_id)] == list(range(120, 20, -1))
+
+
 class TestEnds:
     """What comes back is in use, and goes when its time has come."""
 
@@ -274,6 +300,9 @@ class TestEnds:
         assert (former.reason, former.changes) == ("restored", {"expires_at": (NOW + timedelta(hours=1)).isoformat()})
         assert run_due_work()["expire"] == 0
         assert found(alice, "parked") == ["Parked on level 3."]
+        change_memory(actor=alice, memory_id=memory_id, changes={"text": "Parked on level 4."})
+        back = restore_version(actor=alice, memory_id=memory_id, number=1)
+        assert (back.text, back.expires_at) == ("Parked on level 3.", None)
 
     def test_what_is_restored_before_it_expires_is_archived_then(self, alice: Actor, time: SetClock) -> None:
         memory_id = self.parked(alice)
