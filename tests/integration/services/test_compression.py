@@ -148,7 +148,7 @@ def test_undo_brings_all_of_it_back(alice: Actor, time: Stopped) -> None:
 
 
 def test_a_list_costs_as_much_however_long_it_is(alice: Actor, time: Stopped) -> None:
-    costs = []
+    costs = list[int]()
     for tag in ("Kyoto", "Lagos", "Quito"):
         store(alice, *(f"{tag}: {text}" for text in TEXTS))
         time.pass_(days=40)
