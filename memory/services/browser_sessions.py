@@ -78,8 +78,7 @@ def list_sessions(*, actor: Actor, request: HttpRequest) -> list[BrowserSession]
         PermissionRefused: `auth.person_only`, the actor is no person.
     """
     found = [_described(row, data, request) for row, data in _rows(_user(actor))]
-    oldest = now().replace(year=1970)
-    return sorted(found, key=lambda one: (not one.current, -(one.begun_at or oldest).timestamp()))
+    return sorted(found, key=lambda one: (not one.current, -one.begun_at.timestamp() if one.begun_at else 0.0))
 
 
 def end_session(*, actor: Actor, session_id: str, request: HttpRequest) -> None:

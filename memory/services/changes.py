@@ -100,19 +100,20 @@ def change_memory(
         sealed_for = row.sealing_agent_id
         _apply(row, ready, moment, by_meaning=by_meaning)
         if text_changed:
-            _read_anew(row, ready, moment)
+            _read_anew(row)
         if target is not None:
             _retarget(row, actor, target)
         save_unique(row)
         memories_changed()
         replace_labels(row, ready.labels)
-        note_expiry([row])
         if text_changed:
             vocabularies.forget(actor.owner_id)
             remove_from_indexes([row.pk])
             add_to_indexes(row, ready, embedded, moment)
-        elif "occurred_at" in changes:
-            replace_times(row)
+        else:
+            note_expiry([row])
+            if "occurred_at" in changes:
+                replace_times(row)
         if target is not None:
             if not text_changed:
                 move_scope(row)
@@ -187,13 +188,12 @@ def _kept_by_meaning(row: Memory, former: dict[str, Any]) -> tuple[str, ...]:
     return by_meaning if current_settings()["values"]["privacy_model"] != "off" else ()
 
 
-def _read_anew(row: Memory, ready: Ready, moment: datetime) -> None:
+def _read_anew(row: Memory) -> None:
     """Let everything that reads texts read a changed one: what it claimed is not what it says now."""
     row.analyzer_version = ANALYZER_VERSION
     row.extracted_at = row.classified_at = None
     MemoryClaim.objects.filter(memory_id=row.pk).delete()
     forget_places(row)
-    call_for_look([ready], now=moment, flagged=row.pii_tier > 0)
 
 
 def _apply(row: Memory, ready: Ready, moment: datetime, *, by_meaning: Sequence[str]) -> None:
@@ -231,10 +231,14 @@ def save_unique(row: Memory) -> None:
 
 
 def add_to_indexes(row: Memory, ready: Ready, embedded: Embedded | None, moment: datetime) -> None:
-    """Put a row into postings, times and vectors, or queue its vector, and tell open pages."""
+    """Put a live row into postings, times and vectors, or queue its vector, call for what is due and tell pages."""
     memories_changed()
+    # In the order of `insert_rows`, so that no two writers wait for each other.
     insert_postings([(row, ready.terms, ready.length)])
     insert_times([row])
+    note_expiry([row])
+    if row.classified_at is None:
+        call_for_look([ready], now=moment, flagged=row.pii_tier > 0)
     if embedded is None:
         queue_vectors([row.pk], now=moment)
     else:

@@ -13,7 +13,7 @@ from datetime import datetime, timedelta
 from typing import Any, Final
 from uuid import UUID
 
-from django.db.models import Q
+from django.db.models import Count, Q
 
 from memory.consolidation.asking import Asking, Unanswered
 from memory.consolidation.summarising import MOST_CHARACTERS, Passage, Sentence, choose
@@ -326,7 +326,9 @@ def list_compressions(
         if after is not None:
             rows = rows.filter(Q(created_at__lt=after[0]) | Q(created_at=after[0], pk__lt=after[1]))
         found = opened(list(rows.order_by("-created_at", "-pk")[:size]))
-        return [(row, edges.filter(target_id=row.pk).count()) for row in found]
+        of_these = edges.filter(target_id__in=[row.pk for row in found]).order_by().values_list("target_id")
+        counts = dict(of_these.annotate(Count("pk")))
+        return [(row, counts.get(row.pk, 0)) for row in found]
 
 
 def undo_compression(*, actor: Actor, summary_id: UUID) -> Undone:

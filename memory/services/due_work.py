@@ -69,9 +69,16 @@ def run_due_work(*, at: datetime | None = None) -> dict[str, int]:
 
     Returns:
         Rows done by kind of work. An owner whose work fails is logged and tried again later.
+
+    Raises:
+        Exception: the first failure that was no domain error, once the others have had their turn.
     """
     moment = at or now()
-    return {job: sum(_run(job, owner_id, moment) for owner_id in _claim(job, moment)) for job in JOBS}
+    failed: list[Exception] = []
+    done = {job: sum(_run(job, owner_id, moment, failed) for owner_id in _claim(job, moment)) for job in JOBS}
+    if failed:
+        raise failed[0]
+    return done
 
 
 def _claim(job: str, moment: datetime) -> list[UUID]:
@@ -80,15 +87,19 @@ def _claim(job: str, moment: datetime) -> list[UUID]:
         return [row[0] for row in cursor.fetchall()]
 
 
-def _run(job: str, owner_id: UUID, moment: datetime) -> int:
+def _run(job: str, owner_id: UUID, moment: datetime, failed: list[Exception]) -> int:
     try:
         with on_behalf_of(owner_id, job):
             count, more_at = JOBS[job](owner_id=owner_id, at=moment)
+        with owner_scope(owner_id):
+            DueWork.objects.filter(owner_id=owner_id, job=job, due_at=moment + CLAIMED_FOR).delete()
+            if more_at is not None:
+                call_for_work(job, due_at=more_at)
+        return count
     except LociError as error:
         logger.warning("%s for owner %s failed: %s", job, owner_id, error.machine_code)
-        return 0
-    DueWork.objects.filter(owner_id=owner_id, job=job, due_at=moment + CLAIMED_FOR).delete()
-    if more_at is not None:
-        with owner_scope(owner_id):
-            call_for_work(job, due_at=more_at)
-    return count
+    except Exception as error:
+        # Of one owner only: the others, who were claimed together with this one, must not wait for it.
+        logger.error("%s for owner %s failed: %s", job, owner_id, type(error).__name__)
+        failed.append(error)
+    return 0

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from typing import Final
 from uuid import UUID
@@ -16,10 +16,12 @@ from memory.ports.outbound import on_behalf_of
 from memory.services.spaces.in_use import Kept, SpacesInUse, active_space, spaces_in_use
 from memory.services.writing import Embedded
 
-__all__ = ["active_space", "embed_into", "embed_texts", "embedded_by", "ready_spaces"]
+__all__ = ["active_space", "embed_into", "embed_texts", "embedded_by", "embedded_in_parts", "ready_spaces"]
 
 logger = logging.getLogger(__name__)
 
+PROBE: Final = "probe"
+"""What an embedder is asked for to see whether it answers."""
 STORING: Final = "store"
 """What stored texts are embedded for, in the record of what leaves."""
 
@@ -85,6 +87,47 @@ def embedded_by(
     if made.vectors.shape[1] != kept.space.dimension:
         raise EmbedderUnavailable("The embedder now answers with another width than its stored vectors have.")
     return made
+
+
+def embedded_in_parts(
+    kept: Kept, texts: Sequence[str], *, owner_id: UUID
+) -> Iterator[tuple[list[int], Embedded | None]]:
+    """Embed as `embedded_by` does, but let a text that the embedder refuses keep no other from its vector.
+
+    Where some of the texts are refused they are asked for in halves, down to the single one.
+
+    Args:
+        kept: the space and its embedder.
+        texts: of an owner.
+        owner_id: whose.
+
+    Returns:
+        The places of some texts with their vectors, until all were asked for; of a text that is refused by itself its
+        place and None.
+
+    Raises:
+        EmbedderUnavailable: as `embedded_by`; what was given before stays good.
+    """
+    waiting = [list(range(len(texts)))] if texts else []
+    answers = False
+    while waiting:
+        places = waiting.pop()
+        try:
+            found: Embedded | None = embedded_by(kept, [texts[place] for place in places], owner_id=owner_id)
+        except EmbedderUnavailable as error:
+            if not error.details.get("input_refused"):
+                raise
+            if len(places) > 1:
+                middle = len(places) // 2
+                waiting += [places[middle:], places[:middle]]
+                continue
+            if not answers:
+                # A server that refuses everything is away, and no text is to blame.
+                embedded_by(kept, [PROBE], owner_id=owner_id)
+            logger.error("the embedder refuses a text: %s", error.machine_code)
+            found = None
+        answers = True
+        yield places, found
 
 
 def _tried(kept: Kept, texts: Sequence[str], *, owner_id: UUID, agent_id: UUID | None) -> Embedded | None:

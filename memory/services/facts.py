@@ -171,7 +171,8 @@ def _page(
     while len(found) < size:
         listed = _listed(conditions, parameters, after, size)
         rows = {row.pk: row for row in Memory.objects.filter(pk__in=[memory_id for memory_id, _ in listed])}
-        then = opened([rows[memory_id] for memory_id, _ in listed])
+        # One may be erased between the two looks; the page goes on behind it.
+        then = opened([rows[memory_id] for memory_id, _ in listed if memory_id in rows])
         if known is not None:
             then = _as_known(then, known)
         begins = dict(listed)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from typing import Any, Final
 from uuid import UUID
@@ -21,6 +22,7 @@ from memory.services.remember import remember_many
 from memory.services.retirement import archive_memory
 from memory.services.skill_transfer import import_skills, refuse_unusable_skills
 from memory.services.turns import TurnDraft, ingest_turns
+from memory.text import limits
 
 PAGE: Final = 500
 BATCH: Final = 100
@@ -207,7 +209,8 @@ def _sort_item(item: Any, index: int, own: bool, found: _Sorted, result: Importe
         found.superseded.add(index)
         found.brought[index] = Brought(id=item.get("id"), text=item.get("content"), status=Status.SUPERSEDED)
         return
-    draft = _draft(item, own)
+    archived = item.get("status") == Status.ARCHIVED
+    draft = _at_rest(_draft(item, own)) if archived else _draft(item, own)
     turn, session = None, None
     if draft.kind != Kind.TURN:
         found.statements.append((index, draft))
@@ -217,11 +220,18 @@ def _sort_item(item: Any, index: int, own: bool, found: _Sorted, result: Importe
             raise InvalidInput("A turn names no session.", code="import.item")
         turn = TurnDraft(draft=draft, position=item.get("position"), reply_to=_whole(item.get("reply_to")))
         found.turns.setdefault(session, []).append((index, turn))
-    archived = item.get("status") == Status.ARCHIVED
     if archived:
         found.archived.add(index)
     status = Status.ARCHIVED if archived else Status.LIVE
     found.brought[index] = Brought(id=item.get("id"), text=draft.text, status=status, turn=turn, session=session)
+
+
+def _at_rest(draft: Draft) -> Draft:
+    """Give an archived statement without an expiry that has passed, with which none can be stored."""
+    with suppress(InvalidInput):
+        if draft.expires_at is not None and limits.checked_moment(draft.expires_at) <= now():
+            return replace(draft, expires_at=None)
+    return draft
 
 
 def _whole(value: Any) -> int | None:

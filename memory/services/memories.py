@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, Final
@@ -115,15 +115,27 @@ def list_memories(
         conditions.append("(m.created_at, m.id) < (%(after_at)s, %(after_id)s)")
         parameters |= {"after_at": after[0], "after_id": after[1]}
     with owner_scope(actor.owner_id):
-        with connection.cursor() as cursor:
-            cursor.execute(
+        rows = opened(
+            _listed(
                 LISTED.format(conditions=" AND ".join(conditions)),
                 {**parameters, "owner": actor.owner_id, "size": size},
             )
+        )
+        return rows if filters.past is None else as_then(rows, at=filters.past.at)
+
+
+def _listed(statement: str, parameters: Mapping[str, Any]) -> list[Memory]:
+    """Give the rows that a statement lists by their ids, in its order, as many as there are.
+
+    Asked again where one is erased between the two looks: a page with a row too few would pass for the last one.
+    """
+    while True:
+        with connection.cursor() as cursor:
+            cursor.execute(statement, parameters)
             order = [row[0] for row in cursor.fetchall()]
         found = {row.pk: row for row in Memory.objects.filter(pk__in=order)}
-        rows = opened([found[memory_id] for memory_id in order])
-        return rows if filters.past is None else as_then(rows, at=filters.past.at)
+        if len(found) == len(order):
+            return [found[memory_id] for memory_id in order]
 
 
 def count_newer(*, actor: Actor, than: tuple[datetime, UUID] | None, most: int) -> int:
@@ -180,13 +192,14 @@ def accesses(*, actor: Actor, memory_ids: Sequence[UUID]) -> dict[UUID, tuple[in
 
 
 @reads("history", of="memory_id", memories=the_memory)
-def history(*, actor: Actor, memory_id: UUID) -> list[MemoryVersion]:
-    """Give the earlier versions of a memory, newest first; raises NotFound as `get_memory`."""
+def history(*, actor: Actor, memory_id: UUID, size: int = 100) -> list[MemoryVersion]:
+    """Give the newest of the earlier versions of a memory, newest first; raises NotFound as `get_memory`."""
     require_memory()
     actor.require(Permission.READ)
     with owner_scope(actor.owner_id):
         visible_memory(actor, memory_id)
-        return list(_readable(actor, MemoryVersion.objects.filter(memory_id=memory_id)).order_by("-number"))
+        rows = _readable(actor, MemoryVersion.objects.filter(memory_id=memory_id))
+        return list(rows.order_by("-number")[:size])
 
 
 @reads("sources", of="memory_id", memories=the_memory)

@@ -141,6 +141,8 @@ def _write(
     order = sorted(ready, key=lambda index: (ready[index].content_hash, index))
     vector_at = {index: place for place, index in enumerate(fresh)}
     with owner_scope(actor.owner_id):
+        if len(fresh) < len(ready):
+            _lock(target, [one.content_hash for index, one in ready.items() if index not in vector_at])
         # Made in the caller's order, which their ids keep; written in the sorted one.
         rows = {index: build_row(ready[index], actor=actor, target=target, now=moment) for index in sorted(ready)}
         inserted: set[UUID] = set()
@@ -164,6 +166,14 @@ def _write(
         )
         for index in order
     }
+
+
+def _lock(target: Target, hashes: Sequence[bytes]) -> None:
+    """Lock the rows that say the same already, before anything that is shared, as all who change memories do."""
+    rows = Memory.objects.select_for_update(no_key=True).filter(
+        scope=target.scope, content_hash__in=hashes, status=Status.LIVE, session__isnull=True
+    )
+    list(rows.order_by("pk").values_list("pk"))
 
 
 def _notes_again(again: Ready, row: Memory) -> list[dict[str, str]]:

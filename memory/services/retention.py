@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from contextlib import suppress
+import logging
 from datetime import datetime, timedelta
 from typing import Final
 
@@ -15,6 +15,8 @@ from memory.services.clock import now
 from memory.services.erasing import erase_memories
 from memory.services.graph.turn import take_turn
 from memory.services.settings import current_settings
+
+logger = logging.getLogger(__name__)
 
 ANSWERS_KEPT: Final = timedelta(days=1)
 EXPLANATIONS_KEPT: Final = timedelta(days=7)
@@ -32,25 +34,44 @@ def remove_outdated(*, at: datetime | None = None) -> dict[str, int]:
         How many answers, explanations, runs of consolidation, archived memories, acts of reading in the audit and
         messages of the bus were removed, and what apps have removed by the names under which they were added. Of one
         owner's archive at most 1,000 memories go in one run.
+
+    Raises:
+        Exception: the first failure, once the other owners have had their turn; it is logged without content.
     """
     moment = at or now()
     removed = {"answers": 0, "explanations": 0, "runs": 0, "archived": 0, "reads": 0, "messages": 0}
     removed |= dict.fromkeys(removers(), 0)
+    failed: list[Exception] = []
     for owner_id in Owner.objects.order_by("pk").values_list("pk", flat=True).iterator():
-        # Whoever is being purged loses all of it anyway.
-        with suppress(OwnerPurging), owner_scope(owner_id):
-            answers = IdempotencyRecord.objects.filter(created_at__lte=moment - ANSWERS_KEPT)
-            removed["answers"] += answers.delete()[0]
-            explanations = RecallRecord.objects.filter(created_at__lte=moment - EXPLANATIONS_KEPT)
-            removed["explanations"] += explanations.delete()[0]
-            runs = ConsolidationRun.objects.filter(finished_at__lte=moment - RUNS_KEPT)
-            removed["runs"] += runs.delete()[0]
-            removed["archived"] += _erase_archive(moment)
-            removed["reads"] += prune_reads(at=moment)
-            removed["messages"] += remove_expired(at=moment)
-            for name, remove in removers().items():
-                removed[name] += remove(moment)
+        try:
+            with owner_scope(owner_id):
+                done = _remove(moment)
+        except OwnerPurging:
+            # Whoever is being purged loses all of it anyway.
+            continue
+        except Exception as error:
+            # The others' turn must come although one owner's cannot be done.
+            logger.error("outdated records of owner %s could not be removed: %s", owner_id, type(error).__name__)
+            failed.append(error)
+            continue
+        for name, count in done.items():
+            removed[name] += count
+    if failed:
+        raise failed[0]
     return removed
+
+
+def _remove(moment: datetime) -> dict[str, int]:
+    """Remove what is past its time of the current owner."""
+    return {
+        "answers": IdempotencyRecord.objects.filter(created_at__lte=moment - ANSWERS_KEPT).delete()[0],
+        "explanations": RecallRecord.objects.filter(created_at__lte=moment - EXPLANATIONS_KEPT).delete()[0],
+        "runs": ConsolidationRun.objects.filter(finished_at__lte=moment - RUNS_KEPT).delete()[0],
+        "archived": _erase_archive(moment),
+        "reads": prune_reads(at=moment),
+        "messages": remove_expired(at=moment),
+        **{name: remove(moment) for name, remove in removers().items()},
+    }
 
 
 def _erase_archive(moment: datetime) -> int:

@@ -56,8 +56,8 @@ def archive_memory(*, actor: Actor, memory_id: UUID, reason: str = "archived", v
 def restore_memory(*, actor: Actor, memory_id: UUID) -> Memory:
     """Bring an archived memory back, or one that a contradiction retired, or undo an erasure that has not happened yet.
 
-    It counts as a use. A statement that was retired holds without the end that it got then; one that was archived after
-    it was retired is history again, and no use.
+    It counts as a use. A statement that was retired holds without the end that it got then, and what has expired has no
+    end any more; one that was archived after it was retired is history again, and no use.
 
     Raises:
         NotFound: not there, hidden, or erased.
@@ -80,8 +80,7 @@ def restore_memory(*, actor: Actor, memory_id: UUID) -> Memory:
         row = visible_memory(actor, memory_id, lock=True)
         if not _restorable(row) or _was_retired(row):
             return row
-        if row.status == Status.SUPERSEDED:
-            _reinstate(row, actor, moment)
+        _lift_ends(row, actor, moment)
         row.status, row.archived_at, row.archive_reason, row.erase_at = Status.LIVE, None, "", None
         row.updated_at = moment
         save_unique(row)
@@ -117,24 +116,39 @@ def _back_to_history(actor: Actor, memory_id: UUID) -> Memory:
     return row
 
 
-def _reinstate(row: Memory, actor: Actor, moment: datetime) -> None:
-    """Give a statement the end back that it had before it was retired, and keep in its history who did so."""
-    retired = MemoryVersion.objects.filter(memory_id=row.pk, reason=CONTRADICTED).order_by("-number").first()
-    former = retired.changes.get("valid_until") if retired is not None else None
+def _lift_ends(row: Memory, actor: Actor, moment: datetime) -> None:
+    """Take from a memory what would keep it out of use: the end that it got when it was retired, an expiry that has
+    passed. Its history keeps both, and who did so.
+    """
+    former: dict[str, datetime | None] = {}
+    if row.status == Status.SUPERSEDED:
+        former["valid_until"] = row.valid_until
+    if row.expires_at is not None and row.expires_at <= moment:
+        former["expires_at"] = row.expires_at
+    if not former:
+        return
     MemoryVersion.objects.create(
         memory_id=row.pk,
         number=row.version,
         text=row.text,
-        changes={"valid_until": row.valid_until.isoformat() if row.valid_until else None},
+        changes={name: end.isoformat() if end else None for name, end in former.items()},
         actor=actor.label,
         sealed_for=row.sealing_agent_id,
         scope=row.scope,
         reason="restored",
         created_at=moment,
     )
-    row.valid_until = datetime.fromisoformat(former) if former else None
-    row.retracted_at = None
+    if "valid_until" in former:
+        row.valid_until, row.retracted_at = _end_before_retirement(row), None
+    if "expires_at" in former:
+        row.expires_at = None
     row.version += 1
+
+
+def _end_before_retirement(row: Memory) -> datetime | None:
+    retired = MemoryVersion.objects.filter(memory_id=row.pk, reason=CONTRADICTED).order_by("-number").first()
+    former = retired.changes.get("valid_until") if retired is not None else None
+    return datetime.fromisoformat(former) if former else None
 
 
 def delete_memory(*, actor: Actor, memory_id: UUID, version: int | None = None) -> Memory:

@@ -27,6 +27,7 @@ from memory.services.changes import add_to_indexes, draft_of, save_unique
 from memory.services.drafts import Draft, Ready, make_ready
 from memory.services.embedding import embed_texts
 from memory.services.graph.entities import mention
+from memory.services.hidden_places import redacted_text
 from memory.services.retirement import CONTRADICTED, archive_memory
 from memory.services.review_graph import acting, evidence_in_scope
 from memory.services.superseding import Successor, supersede_contradicted
@@ -177,6 +178,7 @@ def prepare_return(*, actor: Actor, outcome: Mapping[str, Any]) -> Prepared | No
         if row is None:
             return None
         ready = make_ready(draft_of(row, {"valid_until": outcome["valid_until"]}), ring=keyring().of(actor.owner_id))
+        ready.redacted = redacted_text(row)
     return Prepared(ready, embed_texts([ready.embeddable], owner_id=actor.owner_id, agent_id=actor.agent_id))
 
 

@@ -247,7 +247,8 @@ def _link_replies(session_id: UUID, fresh: list[_Item], rows: list[Memory], resu
 
 def _advance(session: Session, rows: Sequence[Memory], moment: datetime) -> None:
     """Move the session on and count the owner's turns durably; enough of them begin a run of consolidation."""
-    last = max(row.occurred_at for row in rows)
+    # A turn of the future, as clocks that are wrong give, must not let a conversation count as going on until then.
+    last = min(moment, max(row.occurred_at for row in rows))
     Session.objects.filter(pk=session.pk).update(
         turn_count=F("turn_count") + len(rows),
         next_position=max(session.next_position, max(row.position or 0 for row in rows) + 1),

@@ -9,13 +9,15 @@ from memory.errors import NotFound
 from memory.models import Memory
 from memory.services.actors import Actor
 from memory.services.changes import CHANGEABLE, change_memory
+from memory.services.clock import now
 from memory.services.memories import history
+from memory.text import limits
 
 
 def restore_version(*, actor: Actor, memory_id: UUID, number: int, version: int | None = None) -> Memory:
     """Make a memory say what an earlier version said, as a new version, so that nothing is lost by it.
 
-    Who may read it stays as it is now.
+    Who may read it stays as it is now, and so does when it expires where that moment of then has passed.
 
     Args:
         actor: who goes back.
@@ -34,4 +36,8 @@ def restore_version(*, actor: Actor, memory_id: UUID, number: int, version: int 
     for one in later:
         # From the newest to the oldest: what the oldest change replaced is what was so then.
         changes |= {name: value for name, value in one.changes.items() if name in CHANGEABLE}
+    ends = changes.get("expires_at")
+    if ends is not None and limits.checked_moment(ends) <= now():
+        # Nobody goes back to what a memory said to have it gone.
+        del changes["expires_at"]
     return change_memory(actor=actor, memory_id=memory_id, changes={**changes, "text": later[-1].text}, version=version)

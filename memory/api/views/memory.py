@@ -165,8 +165,8 @@ class RestoreView(LociView):
 
     @idempotent
     def post(self, request: Request, memory_id: str) -> Response:
-        """Bring an archived memory back, or undo a person's deletion while there is time. Without effect on a live
-        one.
+        """Bring an archived memory back, without an expiry that has passed, or undo a person's deletion while there is
+        time. Without effect on a live one.
         """
         return memory_answer(self.actor, restore_memory(actor=self.actor, memory_id=path_id(memory_id)))
 
@@ -179,7 +179,7 @@ class HistoryView(LociView):
     }
 
     def get(self, request: Request, memory_id: str) -> Response:
-        """Give what a memory said before, newest first."""
+        """Give what a memory said before, newest first, at most a hundred versions."""
         rows = history(actor=self.actor, memory_id=path_id(memory_id))
         return Response({"items": VersionSerializer(rows, many=True).data})
 

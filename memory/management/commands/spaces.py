@@ -146,7 +146,8 @@ def _lines(space: Mapping[str, Any]) -> list[str]:
             else f"    not counted yet, {waiting}"
         )
         if progress["closed"]:
-            lines.append(f"    {counted(progress['closed'], 'text does', 'texts do')} not open and got no vector.")
+            without = counted(progress["closed"], "text got", "texts got")
+            lines.append(f"    {without} no vector: not to be opened, or refused by the embedder.")
     if space["pause"]:
         lines.append(f"    Paused: {space['pause']}. It is tried again every minute.")
     if not space["configured"] and space["state"] != SpaceState.RETIRED:

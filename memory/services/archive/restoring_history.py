@@ -27,7 +27,7 @@ from memory.services.archive.limits import MOST_CHANGES_BYTES
 from memory.services.archive.outcome import ArchiveImported
 from memory.services.archive.placing import Places
 from memory.services.archive.reading import Record
-from memory.services.archive.values import count_of, moment_of, word_of
+from memory.services.archive.values import count_of, is_former, moment_of, word_of
 from memory.services.changes import CHANGEABLE
 from memory.services.clock import now
 from memory.text import limits
@@ -174,10 +174,12 @@ def _version(hanging: _Hanging, row: Memory, line: Record) -> MemoryVersion | No
 def _changes(places: Places, changes: dict[str, Any]) -> dict[str, Any]:
     """Give the former values of the fields that a change can have; a former group goes by its id here.
 
+    What no field can have had is left out: it would be shown to whoever looks back.
+
     Raises:
         TooLarge: `archive.too_large`, more than 64 KiB.
     """
-    changes = {name: value for name, value in changes.items() if name in FORMER}
+    changes = {name: value for name, value in changes.items() if name in FORMER and is_former(name, value)}
     if len(json.dumps(changes, ensure_ascii=False).encode()) > MOST_CHANGES_BYTES:
         raise TooLarge("The former values of a version are larger than what is taken.", code="archive.too_large")
     kind, _, group = str(changes.get("scope", "")).partition(":")

@@ -10,6 +10,7 @@ from uuid import UUID
 from memory.crypto.keyring import keyring
 from memory.errors import InvalidInput, LociError
 from memory.models import Memory, Status, Visibility
+from memory.privacy import meaning
 from memory.services.archive import limits
 from memory.services.archive.following import Following
 from memory.services.archive.items import Item, Standing
@@ -145,11 +146,23 @@ def _item(under_way: Restoring, index: int, line: Record, hanging: dict[str, lis
     if place.target.visibility == Visibility.AGENT:
         agent_id = place.target.scope
     ready = make_ready(_draft(line), ring=keyring().of(places.actor.owner_id))
+    by_meaning = _by_meaning(line)
+    ready.pii_kinds = sorted({*ready.pii_kinds, *by_meaning})
+    ready.pii_tier = int(max(ready.pii_tier, meaning.tier_of(by_meaning)))
     row = _row(under_way, line, ready, place, agent_id)
+    if by_meaning:
+        # Where in the text it stands is not in the archive; a model names the places anew.
+        row.classified_at = None
     if hanging.get("claims") and not under_way.known:
         # What it claims is told by keyed numbers that mean nothing here; consolidation reads it anew.
         row.extracted_at = None
     return Item(index, line, ready, row, hanging)
+
+
+def _by_meaning(line: Record) -> tuple[str, ...]:
+    """Give the kinds of personal data that a model has found there, which no pattern finds here."""
+    kinds = line.get("pii_kinds")
+    return meaning.kinds_in(one for one in kinds if isinstance(one, str)) if isinstance(kinds, list) else ()
 
 
 def _is_id(value: object) -> bool:

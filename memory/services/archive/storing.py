@@ -59,7 +59,7 @@ def store(
         memories.update((item.id, item.row.pk) for item in made)
         store_hanging(made, places, loose, result, same=same)
         loose.join(memories)
-        _advance(made)
+        _advance(made, moment)
         if any(item.row.extracted_at is None and item.row.status == Status.LIVE for item in made):
             note_stored(moment=moment)
     result.memories["created"] += len(made)
@@ -91,8 +91,8 @@ def _insert_resting(items: Sequence[Item]) -> set[UUID]:
     return present
 
 
-def _advance(items: Sequence[Item]) -> None:
-    """Count the turns of sessions and move these on."""
+def _advance(items: Sequence[Item], moment: datetime) -> None:
+    """Count the turns of sessions and move these on, no further than to the present."""
     turns: dict[UUID, list[Memory]] = defaultdict(list)
     for item in items:
         if item.row.session_id is not None:
@@ -102,5 +102,5 @@ def _advance(items: Sequence[Item]) -> None:
         Session.objects.filter(pk=session_id).update(
             turn_count=F("turn_count") + len(rows),
             next_position=Greatest(F("next_position"), max(row.position or 0 for row in rows) + 1),
-            last_turn_at=Greatest(F("last_turn_at"), max(row.occurred_at for row in rows)),
+            last_turn_at=Greatest(F("last_turn_at"), min(moment, max(row.occurred_at for row in rows))),
         )

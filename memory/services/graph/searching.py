@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, Final
 from uuid import UUID
 
@@ -97,14 +97,24 @@ def search_entities(
             bearing, further = _bearing(name, ring, ahead.believed() if ahead else None)
             conditions.append(bearing)
             parameters |= further
+        return _listed(
+            SEARCHED.format(conditions=" ".join(conditions)),
+            {**parameters, "owner": actor.owner_id, "size": size},
+        )
+
+
+def _listed(statement: str, parameters: Mapping[str, Any]) -> list[Entity]:
+    """Give the entities that a statement lists by their ids, in its order, as many as there are.
+
+    Asked again where one is merged or removed between the two looks: a page with a row too few would pass for the last.
+    """
+    while True:
         with connection.cursor() as cursor:
-            cursor.execute(
-                SEARCHED.format(conditions=" ".join(conditions)),
-                {**parameters, "owner": actor.owner_id, "size": size},
-            )
+            cursor.execute(statement, parameters)
             order = [row[0] for row in cursor.fetchall()]
         found = {row.pk: row for row in Entity.objects.filter(pk__in=order)}
-        return [found[entity_id] for entity_id in order]
+        if len(found) == len(order):
+            return [found[entity_id] for entity_id in order]
 
 
 def _bearing(name: str, ring: OwnerRing, ids: list[UUID] | None) -> tuple[str, dict[str, Any]]:

@@ -31,7 +31,7 @@ from memory.models import (
 )
 from memory.services.backfill import BATCH, spoken_text, unchanged
 from memory.services.clock import now
-from memory.services.embedding import embedded_by
+from memory.services.embedding import PROBE, embedded_in_parts
 from memory.services.jobs import CONSOLIDATION
 from memory.services.spaces.in_use import BESIDE, Kept, model_of, space_beside
 from memory.services.spaces.progress import note_progress
@@ -43,7 +43,6 @@ TURN_SECONDS: Final = 20.0
 """After this time the worker turns to other work and comes back."""
 OUT_OF_BUDGET: Final = timedelta(hours=1)
 NOT_CONFIGURED: Final = "embedder.not_configured"
-PROBE: Final = "probe"
 FIRST: Final = UUID(int=0)
 
 MISSING: Final = """
@@ -68,8 +67,9 @@ CALL_ALL: Final = """
 def fill_spaces(*, owner_id: UUID, at: datetime) -> tuple[int, datetime | None]:
     """Make an owner's missing vectors in the space beside the one in use, batch by batch, outside of transactions.
 
-    What lacks a vector in the space in use is queued for its own work. A text that does not open is passed over. Other
-    work that becomes due ends the turn, and between batches there is rest: see `EMBEDDING_FILL_SHARE`.
+    What lacks a vector in the space in use is queued for its own work. A text that does not open, or that the embedder
+    refuses, is passed over. Other work that becomes due ends the turn, and between batches there is rest: see
+    `EMBEDDING_FILL_SHARE`.
 
     Returns:
         How many were made, and when to go on; None when nothing is missing, or the space is paused: its end calls for
@@ -98,7 +98,8 @@ def _turn(owner_id: UUID, kept: Kept, at: datetime) -> tuple[int, datetime | Non
                 rows, texts = _texts(waiting)
             closed += len(waiting) - len(rows)
             if rows:
-                made += _store(owner_id, kept, rows, texts)
+                stored, refused = _store(owner_id, kept, rows, texts)
+                made, closed = made + stored, closed + refused
             if len(waiting) < BATCH:
                 lacking = note_progress(owner_id, kept.space.pk, closed=closed, whole=True)
                 return made, at if lacking else None
@@ -207,13 +208,20 @@ def _texts(memory_ids: Sequence[UUID]) -> tuple[list[Memory], list[str]]:
     return rows, texts
 
 
-def _store(owner_id: UUID, kept: Kept, rows: Sequence[Memory], texts: Sequence[str]) -> int:
-    embedded = embedded_by(kept, texts, owner_id=owner_id)
-    with owner_scope(owner_id):
-        # Who changed a text meanwhile has embedded it for this space too, or called for this work again.
-        places = unchanged(rows)
-        add_vectors([rows[place] for place in places], embedded.chosen(places))
-    return len(places)
+def _store(owner_id: UUID, kept: Kept, rows: Sequence[Memory], texts: Sequence[str]) -> tuple[int, int]:
+    """Embed and store; gives how many vectors were stored, and how many texts the embedder refuses."""
+    stored = refused = 0
+    for places, embedded in embedded_in_parts(kept, texts, owner_id=owner_id):
+        if embedded is None:
+            refused += len(places)
+            continue
+        part = [rows[place] for place in places]
+        with owner_scope(owner_id):
+            # Who changed a text meanwhile has embedded it for this space too, or called for this work again.
+            same = unchanged(part)
+            add_vectors([part[place] for place in same], embedded.chosen(same))
+        stored += len(same)
+    return stored, refused
 
 
 def _others_wait() -> bool:

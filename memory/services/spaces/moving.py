@@ -19,8 +19,9 @@ from memory.providers.embedder_choices import OLLAMA, first_choice, second_choic
 from memory.providers.guarded_embedder import GuardedEmbedder
 from memory.services.amounts import memories, owners
 from memory.services.clock import now
+from memory.services.embedding import PROBE
 from memory.services.spaces.emptying import Tell, empty_space, owners_in_turn
-from memory.services.spaces.filling import PROBE, call_for_all, fill_spaces
+from memory.services.spaces.filling import call_for_all, fill_spaces
 from memory.services.spaces.in_use import BESIDE, configured, model_of, space_beside
 from memory.services.spaces.indexes import WIDEST, indexes_of, make_indexes, require_owning_role
 from memory.services.spaces.progress import note_progress

@@ -40,7 +40,7 @@ class Progress:
     Attributes:
         done: memories with a vector in it.
         total: live memories.
-        closed: memories whose text does not open, which get none.
+        closed: memories whose text does not open, or is refused by the embedder, which get none.
         owners: owners who were counted.
         owners_whole: of these, those who lack nothing.
         owners_waiting: owners whose turn is still to come.
@@ -100,7 +100,7 @@ def note_progress(owner_id: UUID, space_id: int, *, closed: int, whole: bool) ->
     Args:
         owner_id: whose.
         space_id: the space; nothing is kept of one that is not beside the one in use any more.
-        closed: how many texts do not open.
+        closed: how many texts do not open or are refused by the embedder.
         whole: whether everything was looked at.
     """
     with owner_scope(owner_id):

@@ -4,17 +4,21 @@ from __future__ import annotations
 
 import random
 from collections.abc import Callable
+from datetime import timedelta
 from typing import Any
 
 import pytest
 
+from memory.api.serializers.memories import CountedMemorySerializer
 from memory.errors import LociError
 from memory.ids import new_id
 from memory.models import EdgeKind, Memory, MemoryEdge, MemoryVersion, owner_scope
 from memory.services.actors import Actor, Permission
 from memory.services.agents import create_group, list_agents, list_groups, set_membership
 from memory.services.archive import limits
+from memory.services.clock import now
 from memory.services.drafts import Draft
+from memory.services.memories import ListRequest, history, list_memories
 from memory.services.remember import remember
 from tests.integration.archive.archives import archive_of, files_of, lines_of, packed, resigned, taken, with_lines
 from tests.integration.archive.worlds import world
@@ -198,6 +202,40 @@ def test_a_version_keeps_what_a_change_can_have_changed(alice: Actor, mallory: A
     assert result.left["versions"] == 1
     with owner_scope(mallory.owner_id):
         assert [row.changes for row in MemoryVersion.objects.all()] == [known]
+
+
+HOSTILE_CHANGES = [
+    {name: value}
+    for name in ("valid_from", "expires_at", "importance", "tags", "metadata", "source", "kind", "scope", "pii_kinds")
+    for value in (7, "x", True, [None], {"x": "y"}, "2026-13-01")
+]
+
+
+def test_no_former_value_keeps_anybody_from_looking_back(alice: Actor, mallory: Actor) -> None:
+    """What a version says of the past is shown: on the page of the memory, and by whoever asks what was so then."""
+    then = now() - timedelta(hours=1)
+    remember(actor=alice, draft=Draft(text="The first."))
+    sent = archive_of(alice)
+    (memory,) = lines_of(sent, "memories")
+    moment = (now() - timedelta(minutes=1)).isoformat()
+    lines = [
+        {
+            "id": str(new_id()), "memory_id": memory["id"], "number": number, "text": "Before.", "changes": changes,
+            "actor": "person", "sealed_for": None, "scope": memory["scope"], "reason": "changed",
+            "created_at": moment,
+        }
+        for number, changes in enumerate(HOSTILE_CHANGES, start=1)
+    ]  # fmt: skip
+    memory |= {"version": len(lines) + 1, "recorded_at": then.isoformat(), "occurred_at": then.isoformat()}
+    files = with_lines(
+        with_lines(files_of(sent), "versions", sorted(lines, key=lambda one: one["id"])), "memories", [memory]
+    )
+    taken(mallory, resigned(files))
+    request = ListRequest(as_of=then + timedelta(minutes=1))
+    (row,) = list_memories(actor=mallory, request=request, after=None, size=9)
+    assert row.text == "Before."
+    assert CountedMemorySerializer(row, context={"uses": {}, "at": then}).data["metadata"] in (None, {"x": "y"})
+    assert len(history(actor=mallory, memory_id=row.pk)) == len(lines)
 
 
 def test_half_a_character_is_told_as_a_bad_line(alice: Actor, mallory: Actor) -> None:

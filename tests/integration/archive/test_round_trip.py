@@ -24,9 +24,19 @@ from memory.services.remember import remember
 from memory.services.retirement import archive_memory, delete_memory
 from memory.services.settings import get_settings
 from tests.apps import ours
-from tests.integration.archive.archives import OTHER, archive_of, files_of, lines_of, manifest_of, resigned, taken
+from tests.integration.archive.archives import (
+    OTHER,
+    archive_of,
+    files_of,
+    lines_of,
+    manifest_of,
+    resigned,
+    taken,
+    with_lines,
+)
 from tests.integration.archive.worlds import world
 from tests.integration.bus.conftest import say
+from tests.integration.services.looking import called, judging, kinds, looked, stands_for, state, verdict, wish
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
@@ -113,6 +123,31 @@ def test_an_archive_comes_back_the_same_for_another_owner(alice: Actor, mallory:
         assert back[part] == came[part], part
     with owner_scope(mallory.owner_id):
         assert AgentKey.objects.count() == 0
+
+
+def test_what_is_personal_by_meaning_stays_so(alice: Actor, mallory: Actor) -> None:
+    text = "Since spring I take salbutamol for my asthma."
+    memory_id = state(alice, text)
+    state(alice, "The kettle is new.")
+    wish(mallory, "flagged")
+    with judging({"asthma": verdict("health", phrases=("salbutamol for my asthma",))}) as chat:
+        looked(alice, chat)
+        sent = archive_of(alice)
+        taken(mallory, with_kinds(sent, text, ["health", 7, "no kind"]))
+        with owner_scope(mallory.owner_id):
+            rows = {row.text: row for row in Memory.objects.all()}
+        came = rows[text]
+        assert came.pk != memory_id
+        assert kinds(mallory, came.pk) == (["health"], 2, False)
+        assert kinds(mallory, rows["The kettle is new."].pk) == ([], 0, True)
+        assert called(mallory)
+        looked(mallory, chat, rest=False)
+    assert stands_for(mallory, came.pk, "Since spring I take [HEALTH].")
+
+
+def with_kinds(sent: bytes, text: str, values: list[Any]) -> bytes:
+    lines = [{**line, "pii_kinds": values} if line["text"] == text else line for line in lines_of(sent, "memories")]
+    return resigned(with_lines(files_of(sent), "memories", lines))
 
 
 def test_what_came_is_found(alice: Actor, mallory: Actor, make_agent: MakeAgent) -> None:

@@ -62,6 +62,15 @@ def test_a_session_is_summed_up_when_it_is_idle(alice: Actor, time: Stopped) -> 
         assert Session.objects.get(pk=session).summarised_until == 3
 
 
+def test_a_turn_of_the_future_lets_no_session_wait_for_it(alice: Actor, time: Stopped) -> None:
+    later = MONDAY + timedelta(days=365)
+    session, _ = say(alice, "trip", *TRIP, Draft(text="We are there.", role="user", occurred_at=later), at=MONDAY)
+    with owner_scope(alice.owner_id):
+        assert Session.objects.get(pk=session).last_turn_at == MONDAY
+    assert run(summarise, alice, MONDAY + timedelta(minutes=20)).counts == {}
+    assert run(summarise, alice, MONDAY + timedelta(minutes=40)).counts == {"session": 1}
+
+
 def test_a_closed_session_does_not_wait_and_repeating_changes_nothing(alice: Actor, time: Stopped) -> None:
     session, _ = say(alice, "trip", *TRIP, at=MONDAY)
     close_session(actor=alice, session_id=session)

@@ -12,8 +12,10 @@ from django.urls import reverse
 
 from memory.errors import PermissionRefused
 from memory.models import AuditEvent, Owner, User, owner_scope
+from memory.services import clock
 from memory.services.actors import Actor
 from memory.services.browser_sessions import list_sessions
+from tests.integration.graph.moments import FixedClock, day
 
 pytestmark = pytest.mark.django_db
 
@@ -65,6 +67,18 @@ def test_the_browsers_of_this_person_are_listed_and_no_others(alice: Actor, mall
     assert "iPhone" not in html
     keys = Session.objects.values_list("session_key", flat=True)
     assert not any(key in html for key in keys)
+
+
+def test_the_browsers_are_listed_on_the_29th_of_february_too(alice: Actor, monkeypatch: pytest.MonkeyPatch) -> None:
+    user = with_password(alice)
+    first = browser(user)
+    browser(user, EDGE)
+    time = FixedClock()
+    time.moment = day("2024-02-29")
+    monkeypatch.setattr(clock, "_clock", time)
+    html = page(first)
+    assert re.search(r"Firefox, Linux <span[^>]*>this one", html)
+    assert "Edge, Windows" in html
 
 
 def test_another_browser_is_logged_out_and_this_one_stays(alice: Actor) -> None:

@@ -8,9 +8,20 @@ from typing import Any
 from uuid import uuid4
 
 import pytest
+from django.db import connection
 
 from memory.errors import Conflict, InvalidInput, NotFound, PermissionRefused
-from memory.models import AuditEvent, DueWork, LexPosting, LexStats, Memory, MemorySource, MemoryVector, owner_scope
+from memory.models import (
+    AuditEvent,
+    DueWork,
+    LexPosting,
+    LexStats,
+    Memory,
+    MemorySource,
+    MemoryVector,
+    MemoryVersion,
+    owner_scope,
+)
 from memory.services import clock
 from memory.services.actors import Actor
 from memory.services.changes import change_memory
@@ -21,7 +32,9 @@ from memory.services.questions import RecallRequest
 from memory.services.recall import recall
 from memory.services.remember import remember
 from memory.services.retirement import archive_memory, delete_memory, restore_memory
+from memory.services.settings import change_settings
 from memory.services.turns import TurnDraft, ingest_turns
+from memory.services.versions import restore_version
 from memory.text.tokens import ANALYZER_VERSION
 
 NOW = datetime(2026, 11, 30, 12, tzinfo=UTC)
@@ -252,6 +265,83 @@ def test_expired_memories_are_not_found_and_then_archived(alice: Actor, time: Se
     assert run_due_work()["expire"] == 1
     assert get_memory(actor=alice, memory_id=memory_id).archive_reason == "expired"
     assert run_due_work()["expire"] == 0
+
+
+def test_of_a_long_history_the_newest_versions_are_given(alice: Actor) -> None:
+    memory_id = remember(actor=alice, draft=Draft(text="Tea.")).memory_id
+    with owner_scope(alice.owner_id):
+        MemoryVersion.objects.bulk_create(
+            [
+                MemoryVersion(
+                    memory_id=memory_id, number=number, text=f"Tea {number}.", changes={}, actor="person",
+                    scope=alice.owner_id, reason="changed", created_at=NOW,
+                )
+                for number in range(1, 121)
+            ]
+        )  # fmt: skip
+    assert [row.number for row in history(actor=alice, memory_id=memory_id)] == list(range(120, 20, -1))
+
+
+class TestEnds:
+    """What comes back is in use, and goes when its time has come."""
+
+    def parked(self, actor: Actor) -> Any:
+        draft = Draft(text="Parked on level 3.", expires_at=NOW + timedelta(hours=1))
+        return remember(actor=actor, draft=draft).memory_id
+
+    def test_what_has_expired_is_restored_without_an_end(self, alice: Actor, time: SetClock) -> None:
+        memory_id = self.parked(alice)
+        time.moment = NOW + timedelta(hours=2)
+        run_due_work()
+        row = restore_memory(actor=alice, memory_id=memory_id)
+        assert (row.status, row.expires_at, row.version) == ("live", None, 2)
+        assert found(alice, "parked") == ["Parked on level 3."]
+        [former] = history(actor=alice, memory_id=memory_id)
+        assert (former.reason, former.changes) == ("restored", {"expires_at": (NOW + timedelta(hours=1)).isoformat()})
+        assert run_due_work()["expire"] == 0
+        assert found(alice, "parked") == ["Parked on level 3."]
+        change_memory(actor=alice, memory_id=memory_id, changes={"text": "Parked on level 4."})
+        back = restore_version(actor=alice, memory_id=memory_id, number=1)
+        assert (back.text, back.expires_at) == ("Parked on level 3.", None)
+
+    def test_what_is_restored_before_it_expires_is_archived_then(self, alice: Actor, time: SetClock) -> None:
+        memory_id = self.parked(alice)
+        archive_memory(actor=alice, memory_id=memory_id)
+        # The job finds nothing in use that expires, and notes nothing.
+        DueWork.objects.filter(job=DueWork.EXPIRE).update(due_at=NOW)
+        run_due_work()
+        assert not DueWork.objects.filter(job=DueWork.EXPIRE).exists()
+        row = restore_memory(actor=alice, memory_id=memory_id)
+        assert (row.expires_at, row.version) == (NOW + timedelta(hours=1), 1)
+        time.moment = NOW + timedelta(hours=2)
+        assert run_due_work()["expire"] == 1
+        assert get_memory(actor=alice, memory_id=memory_id).archive_reason == "expired"
+
+    def test_every_writer_calls_for_work_in_one_order(self, alice: Actor, time: SetClock) -> None:
+        change_settings(actor=alice, changes={"privacy_model": "all"})
+        statements: list[str] = []
+
+        def watch(execute: Any, sql: str, params: Any, many: bool, context: Any) -> Any:
+            given = params if isinstance(params, list) else []
+            if "INSERT INTO memory_lexstats" in sql:
+                statements.append("statistics")
+            elif "INSERT INTO memory_duework" in sql:
+                statements.extend(str(one) for one in given if one in (DueWork.EXPIRE, DueWork.CLASSIFY))
+            return execute(sql, params, many, context)
+
+        orders = []
+        draft = Draft(text="Mail al@example.com.", expires_at=NOW + timedelta(hours=1))
+        with connection.execute_wrapper(watch):
+            memory_id = remember(actor=alice, draft=draft).memory_id
+            orders.append([*statements])
+            statements.clear()
+            change_memory(actor=alice, memory_id=memory_id, changes={"text": "Mail bo@example.com."})
+            orders.append([*statements])
+            archive_memory(actor=alice, memory_id=memory_id)
+            statements.clear()
+            restore_memory(actor=alice, memory_id=memory_id)
+            orders.append([*statements])
+        assert orders == [["statistics", DueWork.EXPIRE, DueWork.CLASSIFY]] * 3
 
 
 def test_pages_are_complete(alice: Actor) -> None:

@@ -20,11 +20,13 @@ from memory.services.backfill import backfill_vectors, spoken_text
 from memory.services.changes import change_memory
 from memory.services.classifying import AFTER_ERRORS, MOST_ERRORS, MOST_TEXTS, classify_flagged, look
 from memory.services.clock import now
+from memory.services.disputes import dispute_memory
 from memory.services.due_work import JOBS, run_due_work
 from memory.services.hidden_places import HIDDEN
 from memory.services.memories import history
 from memory.services.missing_tokens import fill_tokens
 from memory.services.retirement import archive_memory, restore_memory
+from memory.services.review_decisions import approve, undo
 from memory.services.settings import change_settings
 from memory.services.spaces.in_use import Kept, SpacesInUse, active_space
 from memory.services.suggestions import completions
@@ -337,6 +339,16 @@ class TestVectors:
         assert kinds(alice, memory_id) == (["health"], 2, True)
         assert stands_for(alice, memory_id, "Since spring I take [HEALTH].")
         assert spoken_in(alice, memory_id) == "Since spring I take [HEALTH]."
+
+    def test_so_does_a_decision_that_is_taken_back(self, alice: Actor) -> None:
+        memory_id = state(alice, ASTHMA)
+        with judging(ILL) as chat:
+            looked(alice, chat)
+        item, _ = dispute_memory(actor=alice, memory_id=memory_id, reason="It was not so.")
+        approve(actor=alice, item_id=item.pk)
+        undo(actor=alice, item_id=item.pk)
+        assert kinds(alice, memory_id) == (["health"], 2, True)
+        assert stands_for(alice, memory_id, "Since spring I take [HEALTH].")
 
     def test_places_hold_nothing_of_the_text_and_are_no_labels(self, alice: Actor) -> None:
         memory_id = state(alice, ASTHMA, tags=["doctor"])

@@ -9,7 +9,9 @@ from typing import Any
 from uuid import UUID, uuid4
 
 import pytest
+from django.db import connection
 from django.test import override_settings
+from django.test.utils import CaptureQueriesContext
 
 from memory.errors import InvalidInput, NotFound, PermissionRefused
 from memory.models import EdgeKind, Memory, Status, owner_scope
@@ -143,6 +145,18 @@ def test_undo_brings_all_of_it_back(alice: Actor, time: Stopped) -> None:
     hits = recall(actor=alice, request=RecallRequest(query="Who repairs the roof of the barn?", limit=1)).hits
     assert hits[0].memory.pk == ids[2]
     assert undo_compression(actor=alice, summary_id=made.summary_id).restored == 0
+
+
+def test_a_list_costs_as_much_however_long_it_is(alice: Actor, time: Stopped) -> None:
+    costs = list[int]()
+    for tag in ("Kyoto", "Lagos", "Quito"):
+        store(alice, *(f"{tag}: {text}" for text in TEXTS))
+        time.pass_(days=40)
+        compress_memories(actor=alice, request=CompressRequest())
+        with CaptureQueriesContext(connection) as captured:
+            assert [count for _, count in list_compressions(actor=alice)] == [5] * (len(costs) + 1)
+        costs.append(len(captured))
+    assert len(set(costs)) == 1
 
 
 def test_each_scope_by_itself_and_only_what_the_caller_may_see(

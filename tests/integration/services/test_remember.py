@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from datetime import UTC, datetime, timedelta
@@ -21,13 +22,16 @@ from memory.models import (
     MemorySource,
     MemoryVector,
     PendingVector,
+    Status,
     owner_scope,
 )
 from memory.services.actors import Actor
 from memory.services.agents import create_agent, create_group, set_membership
+from memory.services.clock import now
 from memory.services.drafts import Draft
 from memory.services.memories import get_memory
 from memory.services.remember import remember, remember_many
+from memory.services.writing import remove_from_indexes
 
 
 def counts(actor: Actor) -> dict[str, int]:
@@ -149,6 +153,43 @@ def test_twenty_at_once_are_one_row_with_twenty_sources(make_owner: Callable[...
     with owner_scope(owner.owner_id):
         stats = LexStats.objects.get()
         assert (stats.n, MemoryAccess.objects.get().access_count) == (1, 19)
+
+
+@pytest.mark.django_db(transaction=True)
+def test_a_batch_and_an_archiving_of_what_it_says_again_do_not_wait_for_each_other(
+    make_owner: Callable[..., Actor],
+) -> None:
+    owner = make_owner("alice")
+    memory_id = remember(actor=owner, draft=Draft(text="The gate code is blue.")).memory_id
+
+    def add() -> list[bool]:
+        drafts = [Draft(text="The gate is new."), Draft(text="The gate code is blue.")]
+        try:
+            return [one.stored is not None and one.stored.created for one in remember_many(actor=owner, drafts=drafts)]
+        finally:
+            connections.close_all()
+
+    with ThreadPoolExecutor(max_workers=1) as pool:
+        with owner_scope(owner.owner_id):
+            row = Memory.objects.select_for_update().get(pk=memory_id)
+            adding = pool.submit(add)
+            wait_until_somebody_waits()
+            remove_from_indexes([memory_id])
+            row.status, row.archived_at = Status.ARCHIVED, now()
+            row.save(update_fields=["status", "archived_at"])
+        # What was archived meanwhile is stored anew, since recall has to find it.
+        assert adding.result(timeout=60) == [True, True]
+    assert counts(owner)["postings"] == 2
+
+
+def wait_until_somebody_waits() -> None:
+    with connection.cursor() as cursor:
+        for _ in range(3_000):
+            cursor.execute("SELECT count(*) FROM pg_locks WHERE NOT granted")
+            if cursor.fetchone() != (0,):
+                return
+            threading.Event().wait(0.01)
+    raise AssertionError("nobody waits")
 
 
 class TestBatches:

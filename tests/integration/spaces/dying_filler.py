@@ -18,11 +18,11 @@ def main() -> None:
     import django
 
     django.setup()
+    from memory.services import embedding
     from memory.services.clock import now
-    from memory.services.embedding import embedded_by
     from memory.services.spaces import filling
 
-    embed, batches = embedded_by, []
+    embed, batches = embedding.embedded_by, []
 
     def stop(*args: Any, **options: Any) -> Any:
         batches.append(args)
@@ -31,7 +31,7 @@ def main() -> None:
             time.sleep(SECONDS)
         return embed(*args, **options)
 
-    filling.embedded_by = stop  # type: ignore[attr-defined]
+    embedding.embedded_by = stop
     # Work that has become due by the time that this process is up would end the turn after its first batch.
     filling._others_wait = lambda: False
     filling.fill_spaces(owner_id=UUID(sys.argv[1]), at=now())

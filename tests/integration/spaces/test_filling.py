@@ -22,13 +22,15 @@ from memory.palace.meaning import embedder_status
 from memory.providers.composition import embedder, forget_providers, second_embedder
 from memory.providers.guarded_embedder import GuardedEmbedder
 from memory.services.actors import Actor
-from memory.services.backfill import BATCH
+from memory.services.backfill import BATCH, LONGEST_DELAY, backfill_vectors
 from memory.services.changes import change_memory
 from memory.services.clock import now
+from memory.services.drafts import Draft
 from memory.services.embedding import embed_texts, embedded_by
 from memory.services.health import embedder_finding, health_findings
 from memory.services.questions import RecallRequest
 from memory.services.recall import recall
+from memory.services.remember import remember_many
 from memory.services.spaces import filling
 from memory.services.spaces.filling import fill_spaces, look_after_spaces
 from memory.services.spaces.in_use import spaces_in_use
@@ -301,6 +303,63 @@ def test_a_text_that_does_not_open_is_counted_and_does_not_stop_the_switch(alice
     progress = progress_of(space_of(NEW))
     assert (progress.done, progress.total, progress.closed, progress.percent) == (1, 2, 1, 100)
     assert switch_space(tell=quiet).missing == 0
+
+
+def refuses(monkeypatch: pytest.MonkeyPatch, model: Any, *words: str) -> list[int]:
+    """Let an embedder refuse texts with one of some words, and note how many texts each call had."""
+    calls: list[int] = []
+    embed = model.embed
+
+    def judged(texts: Any) -> Any:
+        calls.append(len(texts))
+        if any(word in text for word in words for text in texts):
+            raise EmbedderUnavailable(input_refused=True)
+        return embed(texts)
+
+    monkeypatch.setattr(model, "embed", judged)
+    return calls
+
+
+class TestRefusedTexts:
+    """A text that an embedder refuses by itself, as servers do with an error of their own, stops nothing."""
+
+    def test_in_the_space_beside_the_one_in_use(self, alice: Actor, monkeypatch: pytest.MonkeyPatch) -> None:
+        texts = [f"Number {number} of some." for number in range(9)]
+        *sound, poisoned = stored(alice, *texts, "Poison.")
+        calls = refuses(monkeypatch, second_embedder(), "Poison")
+        open_space(tell=quiet)
+        calls.clear()
+        work()
+        assert with_vector(alice, NEW) == set(sound)
+        progress = progress_of(space_of(NEW))
+        assert (progress.done, progress.closed, progress.percent, space_of(NEW).pause) == (9, 1, 100, "")
+        assert len(calls) < 12
+        # It alone is missing now, and still it is not the server that is away.
+        assert fill_spaces(owner_id=alice.owner_id, at=now()) == (0, None)
+        assert space_of(NEW).pause == ""
+        assert switch_space(tell=quiet).missing == 0
+        assert poisoned not in with_vector(alice, NEW)
+
+    def test_in_the_space_in_use(self, alice: Actor, monkeypatch: pytest.MonkeyPatch) -> None:
+        embed_texts(["The first space is opened."], owner_id=alice.owner_id)
+        refuses(monkeypatch, embedder(), "Poison")
+        items = remember_many(actor=alice, drafts=[Draft(text=text) for text in ("One.", "Poison.", "Three.")])
+        first, poisoned, third = (one.stored.memory_id for one in items if one.stored)
+        assert with_vector(alice, OLD) == set()
+        moment = now()
+        assert backfill_vectors(owner_id=alice.owner_id, at=moment) == (2, moment + LONGEST_DELAY)
+        assert with_vector(alice, OLD) == {first, third}
+        with owner_scope(alice.owner_id):
+            assert list(PendingVector.objects.values_list("memory_id", flat=True)) == [poisoned]
+
+    def test_a_server_that_refuses_everything_is_away(self, alice: Actor, monkeypatch: pytest.MonkeyPatch) -> None:
+        stored(alice, *(f"Number {number} of some." for number in range(9)))
+        open_space(tell=quiet)
+        calls = refuses(monkeypatch, second_embedder(), "")
+        assert fill_spaces(owner_id=alice.owner_id, at=now()) == (0, None)
+        assert space_of(NEW).pause == "embedder.unavailable"
+        assert progress_of(space_of(NEW)).closed == 0
+        assert len(calls) < 8
 
 
 def test_who_wrote_before_the_switch_and_commits_after_it_gets_the_vector(
