@@ -42,11 +42,11 @@ def files(installation: Installation) -> list[Path]:
 
 def test_web_and_worker_count_together(running: Installation) -> None:
     running.wait_for(lambda: total(scraped(running), "loci_job_runs_total", outcome="ok") > 0, "a job to be counted")
+    running.wait_for(lambda: total(scraped(running), "loci_worker_last_seen_timestamp_seconds") > 0, "the worker")
     text = scraped(running)
     assert total(text, "loci_http_requests_total", route="/metrics") > 0
     assert total(text, "loci_up") == 1
     assert total(text, "loci_database_pool_connections") >= 1
-    assert total(text, "loci_worker_last_seen_timestamp_seconds") > 0
     assert (running.home / "config" / "metrics.token").stat().st_mode & 0o077 == 0
     assert all(path.stat().st_mode & 0o002 == 0 for path in files(running))
 

@@ -173,9 +173,10 @@ def _another(field: models.Field, owner_id: UUID, number: int, value: Any) -> An
         return keys[-1]
     if isinstance(value, bool) or field.choices:
         return value
+    if isinstance(value, int):
+        return value + 1_000 + number
     made: tuple[tuple[type[Any], Any], ...] = (
         (UUID, new_id()),
-        (int, 1_000 + number),
         (bytes, number.to_bytes(2) * 16),
         (str, f"made up {number}"),
         (datetime, now() + timedelta(days=2 + number)),
@@ -216,6 +217,8 @@ def _value(field: models.Field) -> Any:  # type: ignore[type-arg]
         (models.FloatField, 0.5),
         (HalfVectorField, [0.6, 0.8]),
         (models.DecimalField, Decimal(1)),
+        # Behind what a sequence gives to the rows that come later.
+        (models.BigIntegerField, 2**40),
         (models.IntegerField, 1),
         (models.JSONField, {}),
         (models.TextField, "x"),
