@@ -11,10 +11,21 @@ from memory.services.actors import Actor, Permission
 from memory.services.audit import readers
 from memory.services.audit.vocabulary import ACTORS, KINDS, VERBS
 from tests.integration.api import test_access
-from tests.integration.api.conftest import Client, problem, remember
+from tests.integration.api.conftest import Client, bearing, problem, remember
 from tests.integration.api.endpoints import ENDPOINTS
 
-agent, rows = test_access.agent, test_access.rows
+
+@pytest.fixture
+def agent(agent: Client) -> Client:
+    """The agent with a token for the bus."""
+    return bearing(agent)
+
+
+@pytest.fixture
+def rows(agent: Client, colleague: Client, woman: Client) -> dict[str, str]:
+    """Rows of Alice that nobody has read before."""
+    return test_access.plant(agent, colleague, woman)
+
 
 # What a route with the permission to read tells without showing what memories say.
 SHOWS_NO_MEMORY = {

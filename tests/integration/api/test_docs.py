@@ -49,8 +49,8 @@ def test_every_code_of_the_interface_stands_on_the_page() -> None:
 
 def test_the_commands_of_the_page_work(agent: Client) -> None:
     commands = [shlex.split(line) for line in _commands() if line.startswith("curl")]
-    assert len(commands) == 12
-    known = {"$LOCI": "", "$MEMORY": "", "loci-memories.json": ""}
+    assert len(commands) == 14
+    known = {"$LOCI": "", "$MEMORY": "", "$FILE": "", "loci-memories.json": "", "SOUL.md": "# Soul\n"}
     for words in commands:
         address = next(word for word in words if word.startswith("$LOCI"))
         for name, value in known.items():
@@ -59,13 +59,15 @@ def test_the_commands_of_the_page_work(agent: Client) -> None:
         method = words[words.index("-X") + 1] if "-X" in words else "POST" if body else "GET"
         headers = dict(words[place + 1].split(": ", 1) for place, word in enumerate(words) if word == "-H")
         assert headers.pop("Authorization") == "Bearer $KEY"
-        raw = known["loci-memories.json"] if body == "@loci-memories.json" else body or ""
+        raw = known[body[1:]] if body and body.startswith("@") else body or ""
         response: Any = agent.generic(
             method, f"{API}{address}", raw, content_type=headers.pop("Content-Type", ""), headers=headers
         )
         assert response.status_code in (200, 201), (words, response.content)
         if address == "/memories":
             known["$MEMORY"] = response.json()["id"]
+        if address == "/files":
+            known["$FILE"] = response.json()["id"]
         if address == "/export":
             known["loci-memories.json"] = b"".join(response.streaming_content).decode()
     assert Permission.TRANSFER in agent.actor.permissions
